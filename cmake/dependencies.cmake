@@ -11,7 +11,7 @@ add_library(ebb_needs INTERFACE)
 # name: the linker's; library: where it was found.
 function(ebb_need name library)
     target_link_libraries(ebb_needs INTERFACE "${library}")
-    set(ebb_needs_names "${ebb_needs_names};${name}" PARENT_SCOPE)
+    set(ebb_needs_names ${ebb_needs_names} ${name} PARENT_SCOPE)
 endfunction()
 
 find_path(CJSON_INCLUDE_DIR cjson/cJSON.h)
@@ -49,10 +49,19 @@ if(EBB_ONEDNN)
     endif()
 endif()
 
-set(ebb_openmp_flag "")
+set(ebb_openmp_flag -fopenmp-simd) # keeps the simd pragmas and silences the others
 if(EBB_OPENMP)
     find_package(OpenMP REQUIRED COMPONENTS C)
     set(ebb_openmp_flag ${OpenMP_C_FLAGS})
     target_link_libraries(ebb_needs INTERFACE OpenMP::OpenMP_C)
 endif()
 target_link_libraries(ebb_needs INTERFACE m Threads::Threads)
+
+set(ebb_needs_flags "") # the same for a command line
+foreach(need IN LISTS ebb_needs_names)
+    string(APPEND ebb_needs_flags "-l${need} ")
+endforeach()
+string(APPEND ebb_needs_flags "-lm -pthread")
+if(EBB_OPENMP)
+    string(APPEND ebb_needs_flags " ${OpenMP_C_FLAGS}")
+endif()

@@ -3,7 +3,6 @@
 
 # Lowest first. scripts/layers.py holds what each may include and call.
 set(ebb_all_layers base graph memory tensor op ops backend/onednn autodiff api nn data io optim report)
-set(ebb_public_only_layers nn data io) # these see include/ebb alone
 set(ebb_kernel_layers ops backend/onednn) # threads and float arithmetic live here
 set(ebb_layers "") # those that have sources now
 
@@ -38,10 +37,7 @@ function(ebb_add_layer layer)
     string(REPLACE "/" "_" name "ebb_layer_${layer}")
     add_library(${name} OBJECT ${sources})
     target_link_libraries(${name} PRIVATE ebb_warnings ebb_codegen)
-    target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include")
-    if(NOT layer IN_LIST ebb_public_only_layers)
-        target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-    endif()
+    target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
     if(NOT layer STREQUAL "base" AND NOT layer STREQUAL "graph")
         target_include_directories(
             ${name} SYSTEM PRIVATE $<TARGET_PROPERTY:ebb_needs,INTERFACE_INCLUDE_DIRECTORIES>)
@@ -53,7 +49,7 @@ function(ebb_add_layer layer)
     else()
         target_link_libraries(${name} PRIVATE ebb_strict)
     endif()
-    set(ebb_layers "${ebb_layers};${layer}" PARENT_SCOPE)
+    set(ebb_layers ${ebb_layers} ${layer} PARENT_SCOPE)
 endfunction()
 
 # The objects of those of the given layers that have sources.
@@ -72,4 +68,15 @@ ebb_check_ops_table()
 foreach(layer IN LISTS ebb_all_layers)
     ebb_add_layer(${layer})
 endforeach()
-list(REMOVE_ITEM ebb_layers "")
+
+# What scripts/check_layer_links.py links: the compiler and the objects of each layer.
+set(lines "cc ${CMAKE_C_COMPILER}\nlibrary ${CMAKE_BINARY_DIR}/lib/libebb.so\n")
+if(EBB_SANITIZE)
+    string(APPEND lines "flag -fsanitize=${EBB_SANITIZE}\n")
+endif()
+string(APPEND lines "libs ${ebb_needs_flags}\n")
+foreach(layer IN LISTS ebb_layers)
+    ebb_layer_objects(objects ${layer})
+    string(APPEND lines "layer ${layer} $<JOIN:${objects}, >\n")
+endforeach()
+file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/layers.txt" CONTENT "${lines}")

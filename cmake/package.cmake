@@ -20,10 +20,8 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/ebb-config-version.cmake
 install(FILES "${PROJECT_BINARY_DIR}/ebb-config.cmake" "${PROJECT_BINARY_DIR}/ebb-config-version.cmake"
         DESTINATION "${package_dir}")
 
-list(TRANSFORM ebb_needs_names PREPEND "-l" OUTPUT_VARIABLE private)
-list(JOIN private " " ebb_pc_private)
-string(REGEX REPLACE "(^| )-l( |$)" "\\1" ebb_pc_private "${ebb_pc_private}")
-string(APPEND ebb_pc_private " ${ebb_openmp_flag} -lm -pthread")
+file(RELATIVE_PATH ebb_pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" ebb_pc_prefix "${ebb_pc_prefix}")
 foreach(pc ebb ebb-graph)
     configure_file(cmake/${pc}.pc.in "${PROJECT_BINARY_DIR}/${pc}.pc" @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/${pc}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
