@@ -1,0 +1,93 @@
+/* graph.h - a computation graph that frees every node at the first moment nobody can use it.
+ *
+ * For authors of automatic-differentiation engines: nodes carry a payload of yours, edges lead from
+ * a node to the nodes (or leaves) that made its inputs. libebb-graph needs the C library only.
+ *
+ *   live     backward from the node is still possible
+ *   spent    a backward consumed it; its payload is gone
+ *   severed  backward is impossible because an ancestor was spent; its payload is gone
+ *
+ * A live node keeps its payload exactly while it has a handle or a live child. Leaves are never
+ * spent. Nodes may be recorded, kept, released and consumed from any thread; no callback runs under
+ * a lock, and a release inside a free callback joins the outermost call's work list.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_GRAPH_H
+#define EBB_GRAPH_H
+
+#include <ebb/allocator.h>
+#include <ebb/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ebb_graph_space ebb_graph_space; /* owns all its nodes */
+typedef struct ebb_graph_node ebb_graph_node;   /* an interior node or a leaf */
+
+typedef enum ebb_graph_state {
+    EBB_GRAPH_LIVE = 1,
+    EBB_GRAPH_SPENT,
+    EBB_GRAPH_SEVERED,
+    EBB_GRAPH_LEAF
+} ebb_graph_state;
+
+typedef struct ebb_graph_space_options {
+    bool single_threaded;           /* used from one thread only: no locks are taken */
+    const ebb_allocator *allocator; /* copied; NULL: the C library's */
+    /* The name of a node's tag in messages ("matmul"); NULL: tags are shown as numbers. */
+    const char *(*tag_name)(void *user, uint32_t tag);
+    void *user;
+    uint64_t reserved[4]; /* zero */
+} ebb_graph_space_options;
+
+EBB_API EBB_NODISCARD ebb_status ebb_graph_space_create(ebb_graph_space **out,
+                                                        const ebb_graph_space_options *options);
+/* Frees every node left, its payload included, whoever holds handles. NULL is ignored. */
+EBB_API void ebb_graph_space_destroy(ebb_graph_space *space);
+
+/* What a node is made of. payload is passed to free_payload exactly once, at the moment it is of no
+ * further use (or when the space goes); free_payload may be NULL. */
+typedef struct ebb_graph_payload {
+    void *data;
+    void (*free)(void *data);
+    uint32_t tag; /* what made the node, for messages and dumps: an operation's number */
+} ebb_graph_payload;
+
+/* One edge: output `output` of `node` is this input. */
+typedef struct ebb_graph_edge {
+    ebb_graph_node *node;
+    uint32_t output;
+} ebb_graph_edge;
+
+/* A leaf with one handle for the caller. Errors: E_NOMEM (the payload stays the caller's). */
+EBB_API EBB_NODISCARD ebb_status ebb_graph_leaf_create(ebb_graph_node **out,
+                                                       ebb_graph_space *space,
+                                                       const ebb_graph_payload *payload);
+/* A node with n >= 1 parents and one handle for the caller, who holds handles on the parents.
+ * Where a parent is spent or severed the node is born severed: its payload is freed before this
+ * returns and it shares the parent's tombstone. Errors: E_NOMEM, E_MISUSE (parents of different
+ * spaces); then the payload stays the caller's. */
+EBB_API EBB_NODISCARD ebb_status ebb_graph_node_record(ebb_graph_node **out,
+                                                       ebb_graph_space *space,
+                                                       const ebb_graph_edge *parents, uint32_t n,
+                                                       const ebb_graph_payload *payload);
+/* One handle more; returns its argument. */
+EBB_API ebb_graph_node *ebb_graph_node_keep(ebb_graph_node *node);
+/* One handle less; frees whatever nobody can use any more, here and now. NULL is ignored. */
+EBB_API void ebb_graph_node_release(ebb_graph_node *node);
+EBB_API ebb_graph_state ebb_graph_node_state(const ebb_graph_node *node);
+/* NULL once the payload is gone. The caller sees to it that it does not go meanwhile. */
+EBB_API void *ebb_graph_node_payload(const ebb_graph_node *node);
+EBB_API uint32_t ebb_graph_node_tag(const ebb_graph_node *node);
+/* How a spent or severed node became so; number 0 while it is live. */
+typedef struct ebb_graph_tombstone {
+    uint32_t tag;    /* of the node that was consumed */
+    uint64_t number; /* of the backward that consumed it, from 1 */
+} ebb_graph_tombstone;
+EBB_API ebb_graph_tombstone ebb_graph_node_tombstone(const ebb_graph_node *node);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,35 @@
+/* context.h - the context as a frame: each layer keeps its part behind a pointer of its own.
+ *
+ * A root context (no parent) owns the pool, the memory and the graph space; its descendants use
+ * the root's. Upward needs go through `host`, the few functions a lower layer may call.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_BASE_CONTEXT_H
+#define EBB_BASE_CONTEXT_H
+
+#include "base/alloc.h"
+#include "base/lock.h"
+#include "base/pool.h"
+
+#include <ebb/context.h>
+
+struct ebb_context {
+    struct ebb_context *root, *parent;
+    atomic_int n_children;
+    ebb_allocator allocator;
+    uint32_t fork_generation;
+    int32_t n_threads;
+    bool single_threaded, nondeterministic;
+    uint64_t thread_id; /* the only user where single_threaded */
+    uint64_t seed;
+    atomic_uint_fast64_t random_counter; /* next unused Philox counter */
+    ebb__pool *pool;                     /* the root's */
+    struct ebb_graph_space *space;       /* the root's */
+    struct ebb__memory *memory;          /* the root's: arena, lock; src/memory */
+    struct ebb__account *account;        /* this context's bytes; src/memory */
+    struct ebb__slots *slots;            /* this context's tensor handles; src/tensor */
+    struct ebb__registry *registry;      /* the root's: operations and overrides; src/op */
+    struct ebb__engine *engine;          /* this context's; src/autodiff */
+    struct ebb__owned *owned; /* objects destroyed with the context; src/tensor/owned.h */
+};
+
+#endif

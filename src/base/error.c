@@ -1,0 +1,129 @@
+/* error.c - the thread's error record: fixed size, no allocation, newest real failure wins.
+ * Invariants: message is one line that begins with the caller's "file:line: " where known and
+ * continues with "operation: " where one is set; status is EBB_OK exactly while message is "".
+ * SPDX-License-Identifier: MIT */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local struct {
+    ebb_error record;
+    const char *file;
+    const char *op;
+    int32_t line;
+} thread_error;
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static ebb_status fail_va(ebb_status s, const char *format, va_list args)
+{
+    ebb_error *e = &thread_error.record;
+    char message[sizeof e->message]; /* an argument may point into the record being replaced */
+    int used = 0;
+    if (s == EBB_OK) s = EBB_E_MISUSE;
+    message[0] = '\0';
+    if (thread_error.file)
+        used = snprintf(message, sizeof message, "%.100s:%d: ", base_name(thread_error.file),
+                        (int)thread_error.line);
+    if (thread_error.op)
+        used +=
+            snprintf(message + used, sizeof message - (size_t)used, "%.31s: ", thread_error.op);
+    vsnprintf(message + used, sizeof message - (size_t)used, format, args);
+    for (char *c = message; *c; c++)
+        if (*c == '\n' || *c == '\r') *c = ' ';
+    e->status = s;
+    e->file = thread_error.file;
+    e->line = thread_error.file ? thread_error.line : 0;
+    snprintf(e->op, sizeof e->op, "%s", thread_error.op ? thread_error.op : "");
+    memcpy(e->message, message, sizeof message);
+    return s;
+}
+
+ebb_status ebb__fail(ebb_status s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    s = fail_va(s, format, args);
+    va_end(args);
+    return s;
+}
+
+ebb_status ebb_fail(ebb_status s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    s = fail_va(s, format, args);
+    va_end(args);
+    return s;
+}
+
+const char *ebb__error_op_set(const char *name)
+{
+    const char *before = thread_error.op;
+    thread_error.op = name;
+    return before;
+}
+
+ebb_status ebb__null_argument(const char *function, const char *argument)
+{
+    if (thread_error.record.status != EBB_OK) return thread_error.record.status;
+    const char *before = ebb__error_op_set(function);
+    ebb_status s = ebb__fail(EBB_E_MISUSE, "%s is NULL", argument);
+    ebb__error_op_set(before);
+    return s;
+}
+
+void ebb__at(const char *file, int32_t line)
+{
+    thread_error.file = file;
+    thread_error.line = line;
+}
+
+void ebb__site_get(const char **file, int32_t *line)
+{
+    *file = thread_error.file;
+    *line = thread_error.line;
+}
+
+void ebb__error_adopt(const ebb_error *e)
+{
+    thread_error.record = *e;
+}
+
+const char *ebb_status_name(ebb_status s)
+{
+    switch (s) {
+#define X(name, value, text)                                                                   \
+    case EBB_##name:                                                                           \
+        return "EBB_" #name;
+        EBB_STATUS_MAP(X)
+#undef X
+    }
+    return "not an ebb_status";
+}
+
+ebb_status ebb_error_status(void)
+{
+    return thread_error.record.status;
+}
+
+const char *ebb_error_message(void)
+{
+    return thread_error.record.message;
+}
+
+void ebb_error_get(ebb_error *out)
+{
+    if (out) *out = thread_error.record;
+}
+
+void ebb_error_clear(void)
+{
+    memset(&thread_error.record, 0, sizeof thread_error.record);
+}

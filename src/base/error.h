@@ -1,0 +1,23 @@
+/* error.h - the thread's error record, inside the library.
+ *
+ * ebb__fail is the only expression that makes a non-OK status.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_BASE_ERROR_H
+#define EBB_BASE_ERROR_H
+
+#include <ebb/status.h>
+
+/* Record a failure: "file:line: op: message". Returns s. */
+ebb_status ebb__fail(ebb_status s, const char *format, ...) EBB_PRINTF(2, 3);
+/* The operation or function named in messages from now on, on this thread; returns the one
+ * before. NULL: none. The string must outlive its use (a descriptor's name, a literal). */
+const char *ebb__error_op_set(const char *name);
+/* What a status function returns that was given NULL as `argument`: the pending failure's
+ * status, or a new E_MISUSE that names function and argument. */
+ebb_status ebb__null_argument(const char *function, const char *argument);
+/* The caller's line as last set on this thread; file may be NULL. */
+void ebb__site_get(const char **file, int32_t *line);
+/* Put a record made on another thread (a worker's) in place of this thread's. */
+void ebb__error_adopt(const ebb_error *e);
+
+#endif

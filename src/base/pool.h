@@ -1,0 +1,65 @@
+/* pool.h - small objects of one space (a root context's): nodes, values, records, tiny blocks.
+ *
+ * Objects of up to EBB__POOL_MAX bytes come from size classes of 16 bytes in 64 KiB slabs that
+ * the `more` callback supplies (so they are charged to a budget); each thread allocates and
+ * frees in a part of its own without atomics, parts exchange batches of objects under a lock.
+ * Destroying the pool gives all slabs back, live objects included. With `single_threaded` there
+ * is one part. SPDX-License-Identifier: MIT */
+#ifndef EBB_BASE_POOL_H
+#define EBB_BASE_POOL_H
+
+#include "base/lock.h"
+
+#include <stddef.h>
+
+enum { EBB__POOL_MAX = 1024, EBB__SLAB_BYTES = 64 << 10, EBB__POOL_COUNTERS = 16 };
+
+typedef struct ebb__pool ebb__pool;
+/* Slabs are EBB__SLAB_BYTES, 4096-aligned; more returns NULL where refused (it has recorded
+ * why). more may be called from any thread that allocates, without locks of the pool held. */
+typedef struct ebb__pool_source {
+    void *(*more)(void *user);
+    void (*less)(void *user, void *slab);
+    void *user;
+} ebb__pool_source;
+
+/* NULL where memory was refused. */
+ebb__pool *ebb__pool_create(const ebb__pool_source *source, bool single_threaded);
+void ebb__pool_destroy(ebb__pool *pool);
+/* 16-byte aligned, 64-byte aligned where bytes is a multiple of 64; not zeroed; 0 < bytes <=
+ * EBB__POOL_MAX. NULL where `more` refused. */
+void *ebb__pool_alloc(ebb__pool *pool, size_t bytes);
+/* From any thread; bytes as allocated. */
+void ebb__pool_free(ebb__pool *pool, void *p, size_t bytes);
+/* Sums over all threads, exact when no call is in progress. */
+typedef struct ebb__pool_stats {
+    size_t object_bytes, slab_bytes, n_objects;
+} ebb__pool_stats;
+void ebb__pool_stats_get(ebb__pool_stats *out, const ebb__pool *pool);
+
+/* ---- the calling thread's part ------------------------------------------------------------
+ *
+ * A caller that does several things at once looks its part up once. The part stays the thread's
+ * until the thread ends or the pool goes. Never NULL: where memory for another part is refused,
+ * threads share a last one whose use is locked. */
+typedef struct ebb__pool_part ebb__pool_part;
+ebb__pool_part *ebb__pool_part_get(ebb__pool *pool);
+void *ebb__pool_part_alloc(ebb__pool_part *part, size_t bytes);
+void ebb__pool_part_free(ebb__pool_part *part, void *p, size_t bytes);
+/* Counters of whoever owns the pool, summed over the parts on reading. slot <
+ * EBB__POOL_COUNTERS */
+void ebb__pool_part_count(ebb__pool_part *part, unsigned slot, int64_t delta);
+int64_t ebb__pool_count(const ebb__pool *pool, unsigned slot);
+
+/* ---- listed objects -----------------------------------------------------------------------
+ *
+ * Objects that can be found again by a walk over the slabs. They lie in slabs of their own,
+ * keep everything from their byte 16 on when freed, and are zero there before their first use,
+ * so their owner can tell live ones by a field there. bytes >= 32. */
+void *ebb__pool_part_alloc_listed(ebb__pool_part *part, size_t bytes);
+void ebb__pool_part_free_listed(ebb__pool_part *part, void *p, size_t bytes);
+/* Calls `each` for every listed object, live or not, while no other call is in progress; `each`
+ * may free listed objects of the pool. */
+void ebb__pool_each_listed(ebb__pool *pool, void (*each)(void *user, void *object), void *user);
+
+#endif
