@@ -41,15 +41,14 @@ typedef struct free_list {
     uint32_t n; /* less than 2 * BATCH between calls, but for a fresh page of tiny objects */
 } free_list;
 
-struct ebb__pool_part {
+typedef struct part {
+    ebb__pool_part head; /* first: what callers see */
     ebb__pool *pool;
-    ebb__pool_part *next;
+    struct part *next;
     ebb__thread_token *owner; /* NULL in the common part and in a single-threaded pool */
-    ebb__lock *lock;          /* NULL but in the common part */
     atomic_llong n_objects, object_bytes;
-    atomic_llong count[EBB__POOL_COUNTERS];
     free_list list[N_CLASSES];
-};
+} part;
 
 struct ebb__pool {
     uint64_t id;
@@ -58,9 +57,9 @@ struct ebb__pool {
     ebb__pool_source source;
     slab *open, *full; /* with pages left, without */
     size_t n_slabs;
-    ebb__pool_part *parts;
+    part *parts;
     object *spare[N_CLASSES]; /* batches */
-    ebb__pool_part common;
+    part common;
 };
 _Static_assert(HEADER_BYTES + sizeof(ebb__pool) <= PAGE_BYTES, "the pool fits its first page");
 
@@ -122,22 +121,22 @@ static char *page_take(ebb__pool *pool, unsigned klass, size_t *n)
     }
 }
 
-static inline void part_lock(ebb__pool_part *part)
+static inline void part_lock(part *own)
 {
-    if (part->lock) ebb__lock_take(part->lock);
+    if (own->head.lock) ebb__lock_take(own->head.lock);
 }
 
-static inline void part_unlock(ebb__pool_part *part)
+static inline void part_unlock(part *own)
 {
-    if (part->lock) ebb__lock_give(part->lock);
+    if (own->head.lock) ebb__lock_give(own->head.lock);
 }
 
 /* Called with the part locked, as it is again afterwards; unlocked while the source is asked.
  */
-static __attribute__((noinline)) bool refill(ebb__pool_part *part, unsigned klass)
+static __attribute__((noinline)) bool refill(part *own, unsigned klass)
 {
-    ebb__pool *pool = part->pool;
-    free_list *list = &part->list[klass];
+    ebb__pool *pool = own->pool;
+    free_list *list = &own->list[klass];
     ebb__lock_take(&pool->lock);
     object *batch = pool->spare[klass];
     if (batch) pool->spare[klass] = batch->next_batch;
@@ -147,11 +146,11 @@ static __attribute__((noinline)) bool refill(ebb__pool_part *part, unsigned klas
         list->n = BATCH;
         return true;
     }
-    part_unlock(part);
+    part_unlock(own);
     size_t n = 0, bytes = class_bytes(klass);
     char *objects = page_take(pool, klass, &n);
     if (objects && klass >= N_SIZES) memset(objects, 0, n * bytes);
-    part_lock(part);
+    part_lock(own);
     if (!objects) return false;
     for (size_t i = n; i-- > 0;) {
         object *o = (object *)(objects + i * bytes);
@@ -163,10 +162,10 @@ static __attribute__((noinline)) bool refill(ebb__pool_part *part, unsigned klas
 }
 
 /* The newest objects stay, warm in the cache; the BATCH after them go to whoever needs them. */
-static __attribute__((noinline)) void give_batch(ebb__pool_part *part, unsigned klass)
+static __attribute__((noinline)) void give_batch(part *own, unsigned klass)
 {
-    ebb__pool *pool = part->pool;
-    free_list *list = &part->list[klass];
+    ebb__pool *pool = own->pool;
+    free_list *list = &own->list[klass];
     object *stay = list->first;
     for (int i = 1; i < BATCH; i++) stay = stay->next;
     object *batch = stay->next, *last = batch;
@@ -180,55 +179,55 @@ static __attribute__((noinline)) void give_batch(ebb__pool_part *part, unsigned 
     ebb__lock_give(&pool->lock);
 }
 
-static inline void *class_alloc(ebb__pool_part *part, unsigned klass)
+static inline void *class_alloc(part *own, unsigned klass)
 {
-    part_lock(part);
-    free_list *list = &part->list[klass];
+    part_lock(own);
+    free_list *list = &own->list[klass];
     object *o = NULL;
-    if (list->first || refill(part, klass)) {
+    if (list->first || refill(own, klass)) {
         o = list->first;
         list->first = o->next;
         list->n--;
-        count_add(&part->n_objects, 1);
-        count_add(&part->object_bytes, (long long)class_bytes(klass));
+        count_add(&own->n_objects, 1);
+        count_add(&own->object_bytes, (long long)class_bytes(klass));
     }
-    part_unlock(part);
+    part_unlock(own);
     return o;
 }
 
-static inline void class_free(ebb__pool_part *part, void *p, unsigned klass)
+static inline void class_free(part *own, void *p, unsigned klass)
 {
-    part_lock(part);
-    free_list *list = &part->list[klass];
+    part_lock(own);
+    free_list *list = &own->list[klass];
     object *o = p;
     o->next = list->first;
     list->first = o;
-    if (++list->n >= 2 * BATCH) give_batch(part, klass);
-    count_add(&part->n_objects, -1);
-    count_add(&part->object_bytes, -(long long)class_bytes(klass));
-    part_unlock(part);
+    if (++list->n >= 2 * BATCH) give_batch(own, klass);
+    count_add(&own->n_objects, -1);
+    count_add(&own->object_bytes, -(long long)class_bytes(klass));
+    part_unlock(own);
 }
 
-void *ebb__pool_part_alloc(ebb__pool_part *part, size_t bytes)
+void *ebb__pool_part_alloc(ebb__pool_part *head, size_t bytes)
 {
     EBB_ASSERT(bytes > 0 && bytes <= EBB__POOL_MAX);
-    return class_alloc(part, class_of(bytes));
+    return class_alloc((part *)head, class_of(bytes));
 }
 
-void ebb__pool_part_free(ebb__pool_part *part, void *p, size_t bytes)
+void ebb__pool_part_free(ebb__pool_part *head, void *p, size_t bytes)
 {
-    class_free(part, p, class_of(bytes));
+    class_free((part *)head, p, class_of(bytes));
 }
 
-void *ebb__pool_part_alloc_listed(ebb__pool_part *part, size_t bytes)
+void *ebb__pool_part_alloc_listed(ebb__pool_part *head, size_t bytes)
 {
     EBB_ASSERT(bytes >= 2 * GRAIN && bytes <= EBB__POOL_MAX);
-    return class_alloc(part, N_SIZES + class_of(bytes));
+    return class_alloc((part *)head, N_SIZES + class_of(bytes));
 }
 
-void ebb__pool_part_free_listed(ebb__pool_part *part, void *p, size_t bytes)
+void ebb__pool_part_free_listed(ebb__pool_part *head, void *p, size_t bytes)
 {
-    class_free(part, p, N_SIZES + class_of(bytes));
+    class_free((part *)head, p, N_SIZES + class_of(bytes));
 }
 
 void *ebb__pool_alloc(ebb__pool *pool, size_t bytes)
@@ -241,66 +240,58 @@ void ebb__pool_free(ebb__pool *pool, void *p, size_t bytes)
     ebb__pool_part_free(ebb__pool_part_get(pool), p, bytes);
 }
 
-void ebb__pool_part_count(ebb__pool_part *part, unsigned slot, int64_t delta)
-{
-    part_lock(part);
-    count_add(&part->count[slot], delta);
-    part_unlock(part);
-}
-
 /* The part of an ended thread becomes the calling one's, with all it holds. */
-static ebb__pool_part *part_adopt(ebb__pool *pool, ebb__thread_token *self)
+static part *part_adopt(ebb__pool *pool, ebb__thread_token *self)
 {
-    ebb__pool_part *part;
+    part *own;
     ebb__thread_token *before = NULL;
     ebb__lock_take(&pool->lock);
-    for (part = pool->parts; part; part = part->next) {
-        if (part->owner == self) break;
-        if (!atomic_load_explicit(&part->owner->alive, memory_order_acquire)) {
-            before = part->owner;
-            part->owner = ebb__thread_token_keep(self);
+    for (own = pool->parts; own; own = own->next) {
+        if (own->owner == self) break;
+        if (!atomic_load_explicit(&own->owner->alive, memory_order_acquire)) {
+            before = own->owner;
+            own->owner = ebb__thread_token_keep(self);
             break;
         }
     }
     ebb__lock_give(&pool->lock);
     ebb__thread_token_release(before);
-    return part;
+    return own;
 }
 
-static ebb__pool_part *part_make(ebb__pool *pool, ebb__thread_token *self)
+static part *part_make(ebb__pool *pool, ebb__thread_token *self)
 {
-    size_t n = 0;
-    char *page = page_take(pool, class_of(EBB__POOL_MAX), &n);
     /* A part is larger than the largest object: it has a page to itself. */
-    if (!page) return NULL;
-    ebb__pool_part *part = (ebb__pool_part *)page;
-    memset(part, 0, sizeof *part);
-    part->pool = pool;
-    part->owner = ebb__thread_token_keep(self);
+    size_t n = 0;
+    part *own = (part *)page_take(pool, class_of(EBB__POOL_MAX), &n);
+    if (!own) return NULL;
+    memset(own, 0, sizeof *own);
+    own->pool = pool;
+    own->owner = ebb__thread_token_keep(self);
     ebb__lock_take(&pool->lock);
-    part->next = pool->parts;
-    pool->parts = part;
+    own->next = pool->parts;
+    pool->parts = own;
     ebb__lock_give(&pool->lock);
-    return part;
+    return own;
 }
-_Static_assert(sizeof(ebb__pool_part) <= PAGE_BYTES - HEADER_BYTES, "a part fits any page");
+_Static_assert(sizeof(part) <= PAGE_BYTES - HEADER_BYTES, "a part fits any page");
 
 static __attribute__((noinline)) ebb__pool_part *part_find(ebb__pool *pool)
 {
     ebb__thread_token *self = ebb__thread_self();
-    if (!self) return &pool->common;
-    ebb__pool_part *part = part_adopt(pool, self);
-    if (!part) part = part_make(pool, self);
-    if (!part) return &pool->common;
+    if (!self) return &pool->common.head;
+    part *own = part_adopt(pool, self);
+    if (!own) own = part_make(pool, self);
+    if (!own) return &pool->common.head;
     ebb__thread_memo *memo = &ebb__thread_memos[pool->id % EBB__THREAD_MEMO];
     memo->key = pool->id;
-    memo->value = part;
-    return part;
+    memo->value = own;
+    return &own->head;
 }
 
 ebb__pool_part *ebb__pool_part_get(ebb__pool *pool)
 {
-    if (pool->single_threaded) return &pool->common;
+    if (pool->single_threaded) return &pool->common.head;
     const ebb__thread_memo *memo = &ebb__thread_memos[pool->id % EBB__THREAD_MEMO];
     return memo->key == pool->id ? memo->value : part_find(pool);
 }
@@ -318,15 +309,14 @@ ebb__pool *ebb__pool_create(const ebb__pool_source *source, bool single_threaded
     pool->n_slabs = 1;
     first->n_pages = 1; /* page 0 is the pool's: klass 0 has no objects */
     pool->common.pool = pool;
-    pool->common.lock = single_threaded ? NULL : &pool->common_lock;
+    pool->common.head.lock = single_threaded ? NULL : &pool->common_lock;
     return pool;
 }
 
 void ebb__pool_destroy(ebb__pool *pool)
 {
     if (!pool) return;
-    for (ebb__pool_part *part = pool->parts; part; part = part->next)
-        ebb__thread_token_release(part->owner);
+    for (part *own = pool->parts; own; own = own->next) ebb__thread_token_release(own->owner);
     ebb__pool_source source = pool->source;
     for (slab *lists[2] = {pool->open, pool->full}, **l = lists; l < lists + 2; l++) {
         for (slab *s = *l, *next; s; s = next) {
@@ -338,13 +328,13 @@ void ebb__pool_destroy(ebb__pool *pool)
 
 static long long sum(const ebb__pool *pool, size_t offset)
 {
-    long long total = 0;
     ebb__pool *p = (ebb__pool *)(uintptr_t)pool; /* its lock is not part of its value */
+    const char *common = (const char *)&pool->common;
+    long long total =
+        atomic_load_explicit((const atomic_llong *)(common + offset), memory_order_relaxed);
     ebb__lock_take(&p->lock);
-    const ebb__pool_part *part = &p->common;
-    for (const ebb__pool_part *next = p->parts; part;
-         part = next, next = next ? next->next : NULL)
-        total += atomic_load_explicit((const atomic_llong *)((const char *)part + offset),
+    for (const part *own = pool->parts; own; own = own->next)
+        total += atomic_load_explicit((const atomic_llong *)((const char *)own + offset),
                                       memory_order_relaxed);
     ebb__lock_give(&p->lock);
     return total;
@@ -352,13 +342,13 @@ static long long sum(const ebb__pool *pool, size_t offset)
 
 int64_t ebb__pool_count(const ebb__pool *pool, unsigned slot)
 {
-    return sum(pool, offsetof(ebb__pool_part, count) + slot * sizeof(atomic_llong));
+    return sum(pool, offsetof(part, head.count) + slot * sizeof(atomic_llong));
 }
 
 void ebb__pool_stats_get(ebb__pool_stats *out, const ebb__pool *pool)
 {
-    out->n_objects = (size_t)sum(pool, offsetof(ebb__pool_part, n_objects));
-    out->object_bytes = (size_t)sum(pool, offsetof(ebb__pool_part, object_bytes));
+    out->n_objects = (size_t)sum(pool, offsetof(part, n_objects));
+    out->object_bytes = (size_t)sum(pool, offsetof(part, object_bytes));
     out->slab_bytes = pool->n_slabs * EBB__SLAB_BYTES;
 }
 

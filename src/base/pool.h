@@ -42,14 +42,29 @@ void ebb__pool_stats_get(ebb__pool_stats *out, const ebb__pool *pool);
  * A caller that does several things at once looks its part up once. The part stays the thread's
  * until the thread ends or the pool goes. Never NULL: where memory for another part is refused,
  * threads share a last one whose use is locked. */
-typedef struct ebb__pool_part ebb__pool_part;
+typedef struct ebb__pool_part {
+    ebb__lock *lock; /* NULL but in the shared part */
+    atomic_llong count[EBB__POOL_COUNTERS];
+} ebb__pool_part;
+
 ebb__pool_part *ebb__pool_part_get(ebb__pool *pool);
 void *ebb__pool_part_alloc(ebb__pool_part *part, size_t bytes);
 void ebb__pool_part_free(ebb__pool_part *part, void *p, size_t bytes);
+
 /* Counters of whoever owns the pool, summed over the parts on reading. slot <
  * EBB__POOL_COUNTERS */
-void ebb__pool_part_count(ebb__pool_part *part, unsigned slot, int64_t delta);
 int64_t ebb__pool_count(const ebb__pool *pool, unsigned slot);
+static inline void ebb__pool_part_count(ebb__pool_part *part, unsigned slot, int64_t delta)
+{
+    atomic_llong *c = &part->count[slot];
+    if (part->lock) {
+        atomic_fetch_add_explicit(c, delta, memory_order_relaxed);
+        return;
+    }
+    /* Only the owner writes: a plain add, readable from elsewhere. */
+    atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + delta,
+                          memory_order_relaxed);
+}
 
 /* ---- listed objects -----------------------------------------------------------------------
  *
