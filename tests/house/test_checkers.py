@@ -183,7 +183,8 @@ class Style(Tree):
             with self.subTest(call):
                 self.source("src/base/x.c", f"void ebb__f(void)\n{{\n    {call};\n}}\n")
                 self.refused("src/base/x.c:5: ")
-        self.source("src/base/x.c", "void ebb__f(char *s)\n{\n    /* printf() */\n    snprintf(s, 1, \"exit(\");\n}\n")
+        self.source("src/base/x.c", "void ebb__f(char *s)\n{\n    /* printf() */\n"
+                    "    snprintf(s, 1, \"exit(\");\n}\n")
         self.accepted()
 
     def test_unfinished_work(self):

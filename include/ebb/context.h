@@ -1,0 +1,92 @@
+/* context.h - a context: memory, budget, threads and random numbers of everything made in it.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_CONTEXT_H
+#define EBB_CONTEXT_H
+
+#include <ebb/allocator.h>
+#include <ebb/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ebb_context ebb_context;
+
+/* What bytes are for. DATA: what the user supplied (copied, adopted, loaded, written). CACHE: held
+ * for reuse, no content; not part of used_bytes. Values are pinned; new ones are added at the end. */
+#define EBB_KIND_MAP(X)                                                                         \
+    X(PARAMETER, 0, "parameter")                                                                \
+    X(GRADIENT, 1, "gradient")                                                                  \
+    X(ACTIVATION, 2, "activation")                                                              \
+    X(OPTIMIZER, 3, "optimizer")                                                                \
+    X(TEMPORARY, 4, "temporary")                                                                \
+    X(SCRATCH, 5, "scratch")                                                                    \
+    X(DATA, 6, "data")                                                                          \
+    X(BOOKKEEPING, 7, "bookkeeping")                                                            \
+    X(CACHE, 8, "cache")
+typedef enum ebb_kind {
+#define X(name, value, text) EBB_KIND_##name = value,
+    EBB_KIND_MAP(X)
+#undef X
+} ebb_kind;
+enum { EBB_KIND_MAX = 16 };
+EBB_API const char *ebb_kind_name(ebb_kind k);
+
+/* Zero is the default of every field. */
+typedef struct ebb_context_options {
+    size_t memory_budget_bytes; /* 0: no limit; the environment variable EBB_MEMORY_BUDGET_BYTES
+                                   gives the default where it is set */
+    int32_t n_threads;          /* 0: EBB_NUM_THREADS where set, else one per core */
+    uint64_t seed;
+    bool nondeterministic;            /* 0: results do not depend on timing */
+    bool single_threaded;             /* another thread's use is E_MISUSE; takes no locks */
+    ebb_context *parent;              /* this context's bytes count against the parent's budget too;
+                                         the parent's tensors may be used here */
+    const ebb_allocator *allocator;   /* copied; NULL: the C library's, or the parent's */
+    uint64_t reserved[7];
+} ebb_context_options;
+
+/* Errors: E_MISUSE out is NULL, reserved is not zero, or the parent is of another process;
+ * E_RANGE n_threads < 0; E_NOMEM; E_BUDGET the budget cannot hold the context itself. */
+EBB_API EBB_NODISCARD ebb_status ebb_context_create(ebb_context **out,
+                                                    const ebb_context_options *options);
+/* Everything made in the context goes with it: tensors, parameter sets, optimizers, loaders.
+ * Handles that outlive it are stale: releasing one does nothing, using one is E_MISUSE. Children
+ * become unusable first. NULL is ignored. */
+EBB_API void ebb_context_destroy(ebb_context *ctx);
+
+typedef struct ebb_stats {
+    size_t used_bytes, peak_bytes, budget_bytes; /* budget 0: none */
+    size_t bytes[EBB_KIND_MAX];                  /* now, by kind; all but CACHE sum to used_bytes */
+    size_t peak_by_kind[EBB_KIND_MAX];           /* at the moment of the peak */
+    char peak_op[32];                            /* the operation at which the peak occurred */
+    int64_t live_nodes, n_handles, n_misuse;
+    uint64_t reserved[16];
+} ebb_stats;
+/* Exact when no call is in progress. Bytes are this context's and its children's. */
+EBB_API void ebb_stats_get(ebb_stats *out, const ebb_context *ctx);
+/* The peak starts anew from what is used now. */
+EBB_API void ebb_stats_reset_peak(ebb_context *ctx);
+/* Gives cached memory back to the allocator. */
+EBB_API void ebb_trim(ebb_context *ctx);
+
+/* Details of the thread's last E_BUDGET failure. */
+typedef struct ebb_budget_report {
+    size_t needed_bytes, budget_bytes, needed_by_kind[EBB_KIND_MAX], held_by_user_bytes,
+        lower_bound_bytes, smallest_known_bytes;
+    struct {
+        char scope[32];
+        const char *file;
+        int32_t line;
+        size_t bytes;
+    } holder[4];
+    uint64_t reserved[8];
+} ebb_budget_report;
+/* True, and *out filled, when the pending failure is EBB_E_BUDGET. */
+EBB_API bool ebb_error_budget(ebb_budget_report *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,55 @@
+/* engine.h - run an operation (reserve, compute, record) and walk backward.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_AUTODIFF_ENGINE_H
+#define EBB_AUTODIFF_ENGINE_H
+
+#include "op/op.h"
+#include "tensor/tensor.h"
+
+#include <ebb/grad.h>
+
+ebb_status ebb__engine_create(ebb_context *ctx);
+void ebb__engine_destroy(ebb_context *ctx);
+
+/* Runs op: checks handles, dtypes and shapes; reserves outputs and scratch; computes; records where
+ * an input is tracked and the thread records. out[0..n_out) belong to the innermost scope; all NULL
+ * on failure. ctx may be NULL where there is an input (then the deepest input's context is used).
+ * in[i] NULL: returns the pending failure. EBB_NONE where optional. attr is copied. */
+ebb_status ebb__run(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
+                    ebb_tensor *const *in, int32_t n_out, ebb_tensor **out);
+/* The same for one result; NULL on failure. */
+ebb_tensor *ebb__run1(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
+                      ebb_tensor *const *in);
+
+/* Makes a dropped value resident again by running recipes, by work list. */
+ebb_status ebb__restore(ebb__value *v);
+/* Restores and pins the bytes behind a slot; *view gets data. Undo with ebb__tensor_unpin. */
+ebb_status ebb__tensor_pin(ebb_view *view, ebb__slot *s);
+void ebb__tensor_unpin(ebb__slot *s);
+
+typedef struct ebb__backward_args {
+    ebb_tensor *const *roots, *const *seeds;
+    int64_t n_roots;
+    ebb_tensor *const *inputs; /* NULL: into the leaves' slots */
+    int64_t n_inputs;
+    ebb_tensor **grads_out;
+    bool keep_graph, create_graph, allow_unused, commit_each_leaf;
+    bool (*only)(void *user, void *leaf_payload); /* leaves wanted; NULL: all */
+    void *user;
+} ebb__backward_args;
+ebb_status ebb__backward_run(const ebb__backward_args *a);
+
+/* What ran, for tests, reports and the planner. Values are the operands', outputs' and by-products'
+ * (as identities); rule: during a backward. */
+typedef struct ebb__op_event {
+    const ebb_op *op;
+    ebb_context *ctx;
+    const ebb__value *const *in, *const *out;
+    int32_t n_in, n_out;
+    size_t scratch_bytes;
+    bool recompute;
+} ebb__op_event;
+void ebb__engine_set_trace(ebb_context *ctx, void (*fn)(void *user, const ebb__op_event *e),
+                           void *user);
+
+#endif

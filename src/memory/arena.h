@@ -1,0 +1,25 @@
+/* arena.h - blocks of bytes of one root context, recycled and never given back on every free.
+ *
+ * Chunks from the allocator hook hold address-ordered blocks, neighbours coalesce, free blocks wait
+ * in bins by size; best fit. All blocks are 64-byte aligned and a multiple of 64 bytes. The caller
+ * holds the memory lock (value.h). Free bytes inside chunks are accounted as CACHE by the owner.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_MEMORY_ARENA_H
+#define EBB_MEMORY_ARENA_H
+
+#include "base/alloc.h"
+
+typedef struct ebb__arena ebb__arena;
+ebb__arena *ebb__arena_create(const ebb_allocator *allocator); /* NULL: refused */
+void ebb__arena_destroy(ebb__arena *a);
+/* bytes > 0; NULL where the allocator refused. */
+void *ebb__arena_alloc(ebb__arena *a, size_t bytes);
+void ebb__arena_free(ebb__arena *a, void *p);
+/* Chunks without a used block go back to the allocator. */
+void ebb__arena_trim(ebb__arena *a);
+size_t ebb__arena_chunk_bytes(const ebb__arena *a);
+size_t ebb__arena_used_bytes(const ebb__arena *a);
+/* First fault found, NULL if sound. */
+const char *ebb__arena_check(const ebb__arena *a);
+
+#endif

@@ -1,0 +1,179 @@
+/* value.h - storage, value, block and recipe: what bytes are, why they live, how to get them back.
+ *
+ * storage  what views share: identity and version. Holds one use of its current value.
+ * value    immutable content of a storage at one version; resident, or dropped with a recipe.
+ * block    where a resident value's bytes lie now (value->data); may move while pins == 0.
+ * record   one application of an operation: what the graph node keeps (saves) and how to run it
+ *          again (recipe). One object serves both.
+ *
+ * Exact liveness. A value's bytes are needed while it has a use: its storage's (while the storage
+ * has a tensor), a save by a live node, or a needed dropped value whose recipe reads it. The moment
+ * none is left they go. The struct lives on while a recipe reads it (refs). A record lives while a
+ * node holds it, or a value made by it lives.
+ *
+ * Sources. A value without recipe (user data, parameters) whose bytes are gone is LOST; records
+ * that read a lost value are broken: they let go of their inputs and cannot be run again, and so on
+ * through unneeded values. A value at recipe depth 1,024 is made a source at birth, so a loop
+ * h = f(h) holds a bounded chain.
+ *
+ * Tiny values (<= EBB__TINY_BYTES) are sources that keep their bytes as long as the struct lives: a
+ * recipe would cost more than they do. Only refs counts for them; their blocks come from the pool.
+ *
+ * Locks. `refs` and `uses` are atomic. Everything else of non-tiny values, records' links and the
+ * arena are guarded by the memory's one mutex (skipped in single-threaded contexts). uses goes from
+ * 0 to 1 only under that mutex. No callback runs under it.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_MEMORY_VALUE_H
+#define EBB_MEMORY_VALUE_H
+
+#include "memory/account.h"
+
+enum { EBB__TINY_BYTES = 64, EBB__RECIPE_DEPTH_MAX = 1024 };
+
+typedef struct ebb__value ebb__value;
+typedef struct ebb__storage ebb__storage;
+typedef struct ebb__record ebb__record;
+typedef struct ebb__read ebb__read;
+
+typedef enum ebb__value_state {
+    EBB__VALUE_RESIDENT,
+    EBB__VALUE_DROPPED, /* no bytes; recipe can make them again */
+    EBB__VALUE_LOST     /* no bytes, for ever */
+} ebb__value_state;
+
+struct ebb__value {
+    atomic_uint refs; /* structs: 1 for all uses together, 1 per reading recipe (tiny: every use) */
+    atomic_uint uses; /* bytes: storage, saves, dropped dependents */
+    uint8_t state, kind, out_index;
+    bool tiny, external; /* external: the user's memory (adopted); freed through release hook */
+    atomic_uint pins;
+    uint16_t depth;      /* of the recipe chain above; 0: source */
+    bool moved;          /* a write took the bytes: saves of this value are refused in backward */
+    size_t bytes;        /* as allocated (rounded up to 64; tiny: exact, at least 1) */
+    void *data;          /* NULL unless resident */
+    ebb__record *recipe; /* NULL: source */
+    union {
+        ebb__read *readers;    /* recipes that read it */
+        const char *moved_by;  /* moved: the writer's operation name, static */
+    };
+    ebb_context *ctx; /* whose account is charged */
+};
+
+struct ebb__storage {
+    atomic_uint refs; /* tensors */
+    uint32_t version;
+    ebb__value *value; /* current; one use */
+};
+
+struct ebb__read { /* one input of a recipe, linked at the value it reads */
+    ebb__record *record;
+    ebb__read *next, **prev;
+};
+
+/* The struct is followed in one allocation by in[n_in], out[n_out] (values made, by-products
+ * included; weak), read[n_in] where it is a recipe, then tail_bytes of the op layer's (attributes,
+ * layouts). */
+struct ebb__record {
+    atomic_uint refs;
+    uint16_t n_in, n_out;
+    bool is_recipe, broken;
+    uint16_t tail_bytes;
+    uint32_t bytes;          /* of the whole allocation */
+    uint64_t saved_in;       /* bit i: a use of in[i] is held for the node (i < 64; the last bit
+                                stands for all remaining inputs) */
+    uint32_t saved_out;      /* the same for out[k] */
+    const struct ebb_op *op; /* opaque here */
+    ebb_context *ctx;
+    uint64_t random_base;    /* Philox counter of a random operation */
+    const char *file;        /* recording site, NULL where not recorded */
+    int32_t line;
+    int32_t n_threads; /* the kernel ran with */
+    ebb__value **in, **out;
+    ebb__read *read;
+    void *tail;
+};
+
+/* ---- memory of a root context ---------------------------------------------------------------- */
+typedef struct ebb__memory ebb__memory;
+/* Uses ctx->allocator, ctx->single_threaded; ctx->account must be set. Creates the pool and sets
+ * ctx->pool and ctx->memory: slabs are charged as BOOKKEEPING for object bytes when read (see
+ * ebb__memory_stats) and enforced as slabs. */
+ebb_status ebb__memory_create(ebb_context *ctx);
+void ebb__memory_destroy(ebb_context *ctx);
+/* Completes an account's stats with BOOKKEEPING and CACHE of pool and arena. */
+void ebb__memory_stats(ebb_stats *out, const ebb_context *ctx);
+void ebb__memory_trim(ebb_context *ctx);
+
+/* Called (if set) after each charge that needed room and before failing with E_BUDGET: a policy may
+ * make room; returns true to try again. Kept in the memory, not in a global. */
+typedef bool (*ebb__pressure_fn)(ebb_context *ctx, size_t bytes);
+void ebb__memory_set_pressure(ebb_context *ctx, ebb__pressure_fn fn);
+
+/* Trace of values made and gone, for tests, reports and the planner; NULL: off. */
+typedef struct ebb__memory_event {
+    enum { EBB__EVENT_MADE, EBB__EVENT_GONE } what;
+    const ebb__value *value;
+    size_t bytes;
+    ebb_kind kind;
+} ebb__memory_event;
+typedef void (*ebb__memory_trace_fn)(void *user, const ebb__memory_event *e);
+void ebb__memory_set_trace(ebb_context *ctx, ebb__memory_trace_fn fn, void *user);
+
+/* ---- values and storages ---------------------------------------------------------------------- */
+/* A resident value with one use for the caller; content unspecified. bytes may be 0 (then one byte
+ * is allocated). Errors: E_BUDGET, E_NOMEM; nothing changed. */
+ebb_status ebb__value_create(ebb__value **out, ebb_context *ctx, size_t bytes, ebb_kind kind);
+/* A value on the user's memory (charged as DATA: 0 bytes); done(user) runs once when it goes. */
+ebb_status ebb__value_adopt(ebb__value **out, ebb_context *ctx, void *data, size_t bytes,
+                            void (*done)(void *user), void *user);
+ebb__value *ebb__value_use(ebb__value *v); /* the caller holds a use already */
+void ebb__value_unuse(ebb__value *v);
+void ebb__value_set_kind(ebb__value *v, ebb_kind kind); /* moves the accounted bytes */
+/* Scratch of one kernel: charged as SCRATCH until freed; 64-byte aligned. */
+ebb_status ebb__scratch_alloc(void **out, ebb_context *ctx, size_t bytes);
+void ebb__scratch_free(ebb_context *ctx, void *p, size_t bytes);
+
+/* Takes the caller's use of v, also on failure. One ref for the caller. */
+ebb_status ebb__storage_create(ebb__storage **out, ebb__value *take_v);
+ebb__storage *ebb__storage_keep(ebb__storage *s);
+void ebb__storage_release(ebb__storage *s);
+/* Prepares a write: afterwards s->value is a source that nobody else saves or reads, its bytes are
+ * writable, s->version has moved. keep_content: the bytes are the old ones (they move over); else
+ * unspecified. Saves of the old value are marked moved by `writer`; recipes that read it break,
+ * after dropped values that need it were made resident (`restore`, may be NULL where none is
+ * dropped). Errors leave everything as it was. */
+ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
+                              ebb_status (*restore)(ebb__value *dropped));
+
+/* ---- records ------------------------------------------------------------------------------------ */
+/* A record with one ref, all in[] and out[] NULL, tail uninitialised, 16-byte aligned. */
+ebb_status ebb__record_create(ebb__record **out, ebb_context *ctx, const struct ebb_op *op,
+                              uint16_t n_in, uint16_t n_out, bool is_recipe, uint16_t tail_bytes);
+ebb__record *ebb__record_keep(ebb__record *r);
+void ebb__record_release(ebb__record *r);
+/* The record becomes the recipe of the values out[k] that are not tiny: in[] (already set; each
+ * value used by the caller meanwhile) are linked as read; out[] gets recipe pointers and depths.
+ * Where the depth would pass EBB__RECIPE_DEPTH_MAX, or an input is lost, they stay sources. */
+void ebb__record_link(ebb__record *r);
+/* The node's saves: takes a use of each in[i]/out[k] named by the masks; and gives them back
+ * (bytes may go). unsave is idempotent. in[] not saved and not read by a recipe may stay NULL. */
+void ebb__record_save(ebb__record *r, uint64_t in_mask, uint32_t out_mask);
+void ebb__record_unsave(ebb__record *r);
+
+/* ---- drop and restore: the mechanism under recompute and eviction -------------------------------- */
+/* Can its bytes be made again: walks the recipe chain, by work list. */
+bool ebb__value_can_drop(ebb__value *v);
+/* Drops a resident, unpinned value's bytes; its recipe's inputs gain a use each (and so on). False
+ * if it cannot be dropped. */
+bool ebb__value_drop(ebb__value *v);
+/* Gives a dropped value a new block (content unspecified, to be filled by its recipe) and takes
+ * back the uses it held of its inputs when `ebb__value_restored` is called. */
+ebb_status ebb__value_reserve(ebb__value *v);
+void ebb__value_restored(ebb__value *v);
+void ebb__value_pin(ebb__value *v);
+void ebb__value_unpin(ebb__value *v);
+
+/* Audits links and counts; first fault or NULL. */
+const char *ebb__memory_check(ebb_context *ctx);
+
+#endif
