@@ -18,7 +18,8 @@ static ebb_status record(ebb_graph_space *space, int *freed)
     if (ebb_graph_node_state(node) != EBB_GRAPH_LIVE || *freed != 0)
         return ebb_fail(EBB_E_INTERNAL, "a new node is not live");
     ebb_graph_node_release(node);
-    if (*freed != 1) return ebb_fail(EBB_E_INTERNAL, "the last handle went, the payload did not");
+    if (*freed != 1)
+        return ebb_fail(EBB_E_INTERNAL, "the last handle went, the payload did not");
     ebb_graph_node_release(leaf);
     return EBB_OK;
 }

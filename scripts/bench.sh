@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# bench.sh [NAME...] - builds and runs bench/bench_*.c and bench_*.py (or those named), one at a
+# time; results go to bench/results/*.csv with columns name,value,unit,n,spread.
+# SPDX-License-Identifier: MIT
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/setup.sh bench
+scripts/get_torch.sh
+cmake --preset bench >/dev/null
+cmake --build build/bench -j "$(nproc)"
+mkdir -p bench/results
+python=python3
+[ -x build/torch-venv/bin/python ] && python=build/torch-venv/bin/python
+
+wanted() {
+    [ ${#names[@]} = 0 ] && return 0
+    local name
+    for name in "${names[@]}"; do [ "$name" = "$1" ] && return 0; done
+    return 1
+}
+names=("$@")
+for program in build/bench/bench/bench_*; do
+    name=$(basename "$program")
+    [ -x "$program" ] && wanted "$name" || continue
+    echo "== $name"
+    "$program"
+done
+for script in bench/bench_*.py; do
+    name=$(basename "$script" .py)
+    [ -e "$script" ] && wanted "$name" || continue
+    echo "== $name"
+    "$python" "$script"
+done

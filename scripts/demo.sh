@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# demo.sh - from a clean clone to a trained network; its last line is the result.
+# EBB_DEMO_EPOCHS=1 gives a short form.
+# SPDX-License-Identifier: MIT
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/setup.sh demo
+mkdir -p build
+cmake --preset release -DBUILD_TESTING=OFF >build/demo-configure.log || {
+    cat build/demo-configure.log
+    exit 1
+}
+cmake --build build/release -j "$(nproc)" --target example_fashion_mnist
+exec build/release/examples/fashion_mnist
