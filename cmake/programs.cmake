@@ -18,12 +18,10 @@ function(ebb_add_program target output library)
                                                INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 endfunction()
 
-set(ebb_installed_programs "")
 file(GLOB sources CONFIGURE_DEPENDS cli/ebb_graph_replay*.c)
 if(sources)
     ebb_add_program(ebb_graph_replay ebb-graph-replay ebb_graph_static ${sources})
     target_compile_definitions(ebb_graph_replay PRIVATE _GNU_SOURCE)
-    list(APPEND ebb_installed_programs ebb_graph_replay)
 endif()
 
 file(GLOB sources CONFIGURE_DEPENDS cli/ebb*.c)
@@ -31,7 +29,6 @@ list(FILTER sources EXCLUDE REGEX "/ebb_graph_replay[^/]*$")
 if(sources)
     ebb_add_program(ebb_cli ebb ebb_shared ${sources})
     target_compile_definitions(ebb_cli PRIVATE _GNU_SOURCE)
-    list(APPEND ebb_installed_programs ebb_cli)
 endif()
 
 # The generator makes a file of layer api, so it is linked from the layers below that one.

@@ -6,6 +6,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh test || exit 1
+unset MAKEFLAGS MAKELEVEL # tests that run make are not part of the outer one
 jobs=$(nproc)
 results=$PWD/build/results
 rm -rf "$results"
