@@ -25,7 +25,7 @@ stage() {
     fi
     local built=$((SECONDS - start))
     ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --test-output-size-passed 65536 \
-        --output-junit "$results/$name.xml" "$@" | grep -vE '^ +Start +[0-9]+:|^$'
+        --output-junit "$results/$name.xml" "$@" 2>&1 | grep -vE '^ +Start +[0-9]+:|^$'
     echo "== $name: build $built s, tests $((SECONDS - start - built)) s"
 }
 

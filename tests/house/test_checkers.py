@@ -1,4 +1,4 @@
-"""test_checkers.py - the checks of layers and style refuse what they are there to refuse.
+"""test_checkers.py - the checks of layers, style and results refuse what they are there to refuse.
 
 Each sample is a small tree with one fault; the fault must be named, and the same tree without it
 must pass.
@@ -208,6 +208,36 @@ class Style(Tree):
         self.source("src/base/x.c", "int  ebb__a ;\n")
         if subprocess.run(["which", "clang-format-14"], capture_output=True, check=False).returncode == 0:
             self.refused("src/base/x.c: not as clang-format-14 writes it")
+
+
+class Counts(Tree):
+    def counted(self, *cases):
+        body = "".join(f'<testcase name="a/{i}" {case}</testcase>' for i, case in enumerate(cases))
+        self.write("dev.xml", f"<testsuite>{body}</testsuite>")
+        code, out = run("count_tests.py", os.path.join(self.root, "dev.xml"))
+        return code, out.splitlines()
+
+    GOOD = 'status="run"><system-out>ok</system-out>'
+    CASES = 'status="run"><system-out>[  PASSED  ] 5 test(s).\n</system-out>'
+    BAD = 'status="fail"><failure message=""/><system-out>[  PASSED  ] 4 test(s).\n</system-out>'
+    NOT_BUILT = 'status="notrun"><skipped message="Unable to find executable"/>'
+    SKIPPED = 'status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>'
+
+    def test_cases_inside_a_program_count(self):
+        self.assertEqual(self.counted(self.GOOD, self.CASES), (0, ["6 passed, 0 failed"]))
+
+    def test_one_failure_fails_the_run(self):
+        self.assertEqual(self.counted(self.GOOD, self.BAD), (1, ["failed: dev: a/1", "1 passed, 1 failed"]))
+
+    def test_a_program_that_was_not_built_failed(self):
+        self.assertEqual(self.counted(self.GOOD, self.NOT_BUILT)[0], 1)
+
+    def test_skipped_is_neither(self):
+        self.assertEqual(self.counted(self.GOOD, self.SKIPPED), (0, ["1 passed, 0 failed, 1 skipped"]))
+
+    def test_no_results_is_a_failure(self):
+        self.assertEqual(run("count_tests.py", os.path.join(self.root, "none.xml"))[0], 1)
+        self.assertEqual(self.counted()[0], 1)
 
 
 if __name__ == "__main__":
