@@ -1,15 +1,16 @@
 /* graph.h - a computation graph that frees every node at the first moment nobody can use it.
  *
- * For authors of automatic-differentiation engines: nodes carry a payload of yours, edges lead from
- * a node to the nodes (or leaves) that made its inputs. libebb-graph needs the C library only.
+ * For authors of automatic-differentiation engines: nodes carry a payload of yours, edges lead
+ * from a node to the nodes (or leaves) that made its inputs. libebb-graph needs the C library
+ * only.
  *
  *   live     backward from the node is still possible
  *   spent    a backward consumed it; its payload is gone
  *   severed  backward is impossible because an ancestor was spent; its payload is gone
  *
  * A live node keeps its payload exactly while it has a handle or a live child. Leaves are never
- * spent. Nodes may be recorded, kept, released and consumed from any thread; no callback runs under
- * a lock, and a release inside a free callback joins the outermost call's work list.
+ * spent. Nodes may be recorded, kept, released and consumed from any thread; no callback runs
+ * under a lock, and a release inside a free callback joins the outermost call's work list.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_GRAPH_H
 #define EBB_GRAPH_H
@@ -45,8 +46,8 @@ EBB_API EBB_NODISCARD ebb_status ebb_graph_space_create(ebb_graph_space **out,
 /* Frees every node left, its payload included, whoever holds handles. NULL is ignored. */
 EBB_API void ebb_graph_space_destroy(ebb_graph_space *space);
 
-/* What a node is made of. payload is passed to free_payload exactly once, at the moment it is of no
- * further use (or when the space goes); free_payload may be NULL. */
+/* What a node is made of. payload is passed to free_payload exactly once, at the moment it is
+ * of no further use (or when the space goes); free_payload may be NULL. */
 typedef struct ebb_graph_payload {
     void *data;
     void (*free)(void *data);
@@ -69,7 +70,8 @@ EBB_API EBB_NODISCARD ebb_status ebb_graph_leaf_create(ebb_graph_node **out,
  * spaces); then the payload stays the caller's. */
 EBB_API EBB_NODISCARD ebb_status ebb_graph_node_record(ebb_graph_node **out,
                                                        ebb_graph_space *space,
-                                                       const ebb_graph_edge *parents, uint32_t n,
+                                                       const ebb_graph_edge *parents,
+                                                       uint32_t n,
                                                        const ebb_graph_payload *payload);
 /* One handle more; returns its argument. */
 EBB_API ebb_graph_node *ebb_graph_node_keep(ebb_graph_node *node);
@@ -85,6 +87,58 @@ typedef struct ebb_graph_tombstone {
     uint64_t number; /* of the backward that consumed it, from 1 */
 } ebb_graph_tombstone;
 EBB_API ebb_graph_tombstone ebb_graph_node_tombstone(const ebb_graph_node *node);
+
+/* ---- backward ---------------------------------------------------------------------------- */
+
+/* One node of a backward. Its payload and those of the parents named by ebb_graph_step_parent
+ * are there until the visitor returns. */
+typedef struct ebb_graph_step {
+    ebb_graph_node *node;
+    void *payload;
+    uint32_t tag;
+    uint32_t n_parents;
+    bool is_input; /* a chosen input not on the way to another: its gradient is complete; it is
+                      not spent and has no parents in this backward */
+    const void *walk;
+    int64_t index;
+} ebb_graph_step;
+
+/* Where input i of the node came from; node NULL where no gradient is wanted there. i <
+ * n_parents. Valid during the visit. */
+EBB_API ebb_graph_edge ebb_graph_step_parent(const ebb_graph_step *step, uint32_t i);
+
+/* Called without locks held; both may record, keep, release, and consume other roots. A status
+ * other than EBB_OK (made with ebb_fail) ends the backward: nodes not visited are spent all the
+ * same unless it keeps. */
+typedef struct ebb_graph_visitor {
+    /* Every interior node, each after all nodes of this backward that use it. */
+    ebb_status (*node)(void *user, const ebb_graph_step *step);
+    /* Every leaf reached, once, after the last node; NULL if not wanted. */
+    ebb_status (*leaf)(void *user, ebb_graph_node *leaf, void *payload);
+    void *user;
+} ebb_graph_visitor;
+
+typedef struct ebb_graph_consume_options {
+    bool keep;                    /* visit only: nothing is spent or severed */
+    bool allow_unused;            /* an input without a path is passed over */
+    const ebb_graph_edge *inputs; /* NULL: all leaves; else only nodes on a path from a root to
+                                     one of these are visited and spent */
+    int64_t n_inputs;
+    uint64_t reserved[4]; /* zero */
+} ebb_graph_consume_options;
+
+/* Backward from live roots: visits the interior ancestors newest first and spends them; every
+ * descendant of a spent node outside becomes severed. A node's payload goes right after its
+ * visit. visitor NULL: lets the graph go without visiting. The roots' handles stay the
+ * caller's.
+ *
+ * Errors  EBB_E_GRAPH a root is spent or severed, or another thread's backward was first, or an
+ *         input has no path (the message names its index); EBB_E_MISUSE; EBB_E_NOMEM: nothing
+ * has changed. A visitor's own status: the walked nodes are spent unless kept.
+ */
+EBB_API EBB_NODISCARD ebb_status ebb_graph_consume(const ebb_graph_edge *roots, int64_t n_roots,
+                                                   const ebb_graph_visitor *visitor,
+                                                   const ebb_graph_consume_options *options);
 
 #ifdef __cplusplus
 }

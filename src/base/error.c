@@ -70,6 +70,11 @@ const char *ebb__error_op_set(const char *name)
     return before;
 }
 
+const char *ebb__error_op(void)
+{
+    return thread_error.op;
+}
+
 ebb_status ebb__null_argument(const char *function, const char *argument)
 {
     if (thread_error.record.status != EBB_OK) return thread_error.record.status;

@@ -12,6 +12,8 @@ ebb_status ebb__fail(ebb_status s, const char *format, ...) EBB_PRINTF(2, 3);
 /* The operation or function named in messages from now on, on this thread; returns the one
  * before. NULL: none. The string must outlive its use (a descriptor's name, a literal). */
 const char *ebb__error_op_set(const char *name);
+/* The one named now. */
+const char *ebb__error_op(void);
 /* What a status function returns that was given NULL as `argument`: the pending failure's
  * status, or a new E_MISUSE that names function and argument. */
 ebb_status ebb__null_argument(const char *function, const char *argument);

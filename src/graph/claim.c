@@ -1,0 +1,164 @@
+/* claim.c - the later phases of a backward: nodes spent, descendants severed, pins given back.
+ *
+ * Invariants: states leave LIVE for SPENT or SEVERED only here (and at birth), under the claim
+ * lock, so whoever holds it sees only LIVE ancestors under a LIVE root. A child found in the
+ * list of a node being spent is pinned in the same critical section, for its membership proves
+ * that it exists. A child that is SPENT already has an owner of its own and needs nothing from
+ * us. SPDX-License-Identifier: MIT */
+#include "base/error.h"
+#include "graph/walk.h"
+
+/* What a claim has taken over: child edges, each with a pin on its node, and the nodes severed.
+ */
+typedef struct haul {
+    edge *edges, **last;
+    node *severed, **last_severed;
+    int64_t n_severed;
+    uint32_t tag;
+    uint64_t number;
+} haul;
+
+/* Under n's lock, n no longer LIVE. */
+static void take_children(haul *h, node *n)
+{
+    edge *next, *e = n->children;
+    for (; e; e = next) {
+        next = e->next;
+        node *child = edge_node(e);
+        if (node_state(child) == NODE_SPENT) continue;
+        node_pin(child);
+        *h->last = e;
+        h->last = &e->next;
+    }
+    *h->last = NULL;
+}
+
+static void tomb_set(node *n, const haul *h)
+{
+    n->tomb_tag = h->tag;
+    n->tomb_number = h->number;
+}
+
+static void spend(haul *h, node *n)
+{
+    node_lock(n);
+    EBB_ASSERT(node_state(n) == NODE_LIVE);
+    node_state_set(n, NODE_SPENT);
+    take_children(h, n);
+    h->tag = n->tag;
+    tomb_set(n, h);
+    node_unlock(n);
+}
+
+/* The edges' list grows at its end while it is worked off. */
+static void sever_all(haul *h)
+{
+    for (edge *e = h->edges; e; e = e->next) {
+        node *child = edge_node(e);
+        h->tag = e->parent->tomb_tag;
+        node_lock(child);
+        unsigned state = node_state(child);
+        if (state == NODE_LINKING && !child->sev) {
+            child->sev = 1;
+            tomb_set(child, h);
+        } else if (state == NODE_LIVE) {
+            node_state_set(child, NODE_SEVERED);
+            node_pin(child);
+            take_children(h, child);
+            tomb_set(child, h);
+            child->link = NULL;
+            *h->last_severed = child;
+            h->last_severed = &child->link;
+            h->n_severed++;
+        }
+        node_unlock(child);
+    }
+}
+
+/* No lock held: severed nodes leave their parents, then all pins taken are given back. */
+static void give_back(const haul *h, ebb__pool_part *part)
+{
+    for (node *n = h->severed, *next; n; n = next) {
+        next = n->link;
+        ebb__graph_unlink(n, n->n_parents, part);
+    }
+    for (node *n = h->severed, *next; n; n = next) {
+        next = n->link;
+        ebb__graph_unpin(n, part); /* the pin through its edge in the haul is still there */
+    }
+    for (edge *e = h->edges, *next; e; e = next) {
+        next = e->next;
+        ebb__graph_unpin(edge_node(e), part);
+    }
+}
+
+/* The first root in the walk that is not LIVE any more, -1 if all are. */
+static int64_t root_lost(const ebb__graph_walk *w)
+{
+    for (int64_t i = 0; i < w->n_roots; i++)
+        if (w->root[i] >= 0 && node_state(w->nodes[w->root[i]]) != NODE_LIVE) return i;
+    return -1;
+}
+
+ebb_status ebb__graph_walk_claim(ebb__graph_walk *w)
+{
+    if (w->keep || w->claimed) return EBB_OK;
+    haul h = {0};
+    h.last = &h.edges;
+    h.last_severed = &h.severed;
+    int64_t n_spent = 0;
+    claim_take(w->space);
+    int64_t lost = root_lost(w);
+    if (lost < 0) {
+        w->number = h.number = ++w->space->n_backwards;
+        for (int64_t i = 0; i < w->n_nodes; i++) {
+            if (w->is_stop[i]) continue;
+            spend(&h, w->nodes[i]);
+            n_spent++;
+        }
+        sever_all(&h);
+    }
+    claim_give(w->space);
+    if (lost >= 0) return ebb__graph_root_refused(w->space, lost, w->nodes[w->root[lost]]);
+    w->claimed = true;
+    ebb__pool_part *part = ebb__pool_part_get(w->space->pool);
+    ebb__pool_part_count(part, COUNT_LIVE, -n_spent - h.n_severed);
+    ebb__pool_part_count(part, COUNT_SPENT, n_spent);
+    ebb__pool_part_count(part, COUNT_CONSUMED, n_spent);
+    ebb__pool_part_count(part, COUNT_SEVERED, h.n_severed);
+    ebb__pool_part_count(part, COUNT_CUT, h.n_severed);
+    if (h.edges) {
+        ebb__graph_enter();
+        give_back(&h, part);
+        ebb__graph_leave();
+    }
+    return EBB_OK;
+}
+
+static void node_done(ebb__graph_walk *w, int64_t i, ebb__pool_part *part)
+{
+    node *n = w->nodes[i];
+    if (w->claimed && !w->is_stop[i]) ebb__graph_unlink(n, n->n_parents, part);
+    ebb__graph_unpin(n, part);
+}
+
+void ebb__graph_walk_done(ebb__graph_walk *w, int64_t i)
+{
+    EBB_ASSERT(i == w->n_done);
+    ebb__graph_enter();
+    node_done(w, i, ebb__pool_part_get(w->space->pool));
+    w->n_done = i + 1;
+    ebb__graph_leave();
+}
+
+void ebb__graph_walk_end(ebb__graph_walk *w)
+{
+    if (!w->memory) return;
+    ebb__pool_part *part = ebb__pool_part_get(w->space->pool);
+    ebb__graph_enter();
+    for (; w->n_done < w->n_nodes; w->n_done++) node_done(w, w->n_done, part);
+    for (int64_t i = 0; i < w->n_leaves; i++)
+        ebb__graph_leaf_drop(w->leaves[i], LEAF_HANDLE, part);
+    ebb__graph_leave();
+    ebb__graph_walk_memory_give(w);
+}

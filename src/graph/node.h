@@ -1,0 +1,213 @@
+/* node.h - what a node is made of, and the critical sections of its life.
+ *
+ * Invariants, each under the node's own lock unless said otherwise:
+ *   state    LINKING -> LIVE -> SPENT | SEVERED | DEAD, or LINKING -> SEVERED; LIVE -> SPENT or
+ *            SEVERED only under the space's claim lock
+ *   uses     handles + linked edges of children; a LIVE interior node has uses > 0
+ *   pins     + under the own lock, under a parent's lock that proves membership in its child
+ * list, or under the claim lock while a LIVE descendant has a handle; - under the own lock.
+ *            While there are pins neither payload nor struct goes
+ *   children the linked edges of nodes recorded on this one, while LIVE; whoever moves the node
+ * to SPENT or SEVERED takes the list over link     belongs to whoever moved the node out of
+ * LIVE (work lists); before that, under a LIVE root that has a handle, to the holder of the
+ * claim lock, as mark and mark_walk do Lock order: claim lock, then one node lock. Nothing
+ * calls out under any of them. A leaf has counts instead of children, is never pinned (a walk
+ * takes a handle) and its lock guards the gradient slot of its owner only.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_GRAPH_NODE_H
+#define EBB_GRAPH_NODE_H
+
+#include "base/check.h"
+#include "base/thread.h"
+#include "graph/graph.h"
+
+#include <pthread.h>
+
+typedef ebb_graph_node node;
+
+enum { /* LIVE .. LEAF are those of ebb_graph_state */
+       NODE_LIVE = EBB_GRAPH_LIVE,
+       NODE_SPENT = EBB_GRAPH_SPENT,
+       NODE_SEVERED = EBB_GRAPH_SEVERED,
+       NODE_LEAF = EBB_GRAPH_LEAF,
+       NODE_LINKING,
+       NODE_DEAD
+};
+
+enum {
+    NODE_SINGLE = 1,
+    NODE_BIG = 2
+}; /* flags: of a single-threaded space; not from the pool */
+
+/* One tracked input of a node. parent stays as recorded; it is valid while the node is LIVE or
+ * the parent pinned. */
+typedef struct edge {
+    node *parent;
+    struct edge *next;  /* in the parent's child list, or in the list of who took it over */
+    struct edge **back; /* what points at this edge in the child list of a LIVE parent */
+    uint32_t output;
+    uint32_t index; /* in the node's edges */
+} edge;
+
+struct ebb_graph_node {
+    ebb__lock lock;
+    atomic_uchar state;
+    uint8_t flags; /* constant */
+    uint8_t sev;   /* severed while LINKING */
+    atomic_uint pins;
+    uint32_t uses; /* of an interior node */
+    uint32_t tag;
+    uint32_t n_parents;
+    union {
+        uint32_t mark;     /* index in the walk mark_walk */
+        uint32_t tomb_tag; /* SPENT, SEVERED or sev */
+    };
+    uint64_t sequence;
+    uint64_t mark_walk;
+    ebb_graph_space *space; /* NULL: free memory. At an offset of 16 or more (listed objects) */
+    node *link;
+    void *payload;
+    void (*payload_free)(void *);
+    union {
+        edge *children;
+        uint64_t tomb_number; /* SPENT, SEVERED or sev */
+        atomic_ullong counts; /* leaf: handles << 32 | linked edges */
+    };
+    edge edges[];
+};
+_Static_assert(sizeof(struct ebb_graph_node) + sizeof(edge) <= 112, "a node with one parent");
+_Static_assert(offsetof(struct ebb_graph_node, space) >= 16, "survives on a free list");
+
+#define LEAF_HANDLE (1ull << 32)
+
+/* Counters in the pool's parts. */
+enum {
+    COUNT_CREATED, /* interior nodes, total */
+    COUNT_FREED,   /* interior structs, total */
+    COUNT_LIVE,    /* now; LINKING ones included */
+    COUNT_SPENT,   /* now, structs */
+    COUNT_SEVERED, /* now, structs */
+    COUNT_LEAVES,  /* now */
+    COUNT_LEAVES_CREATED,
+    COUNT_LEAVES_IN_USE,
+    COUNT_EDGES, /* linked now */
+    COUNT_CONSUMED,
+    COUNT_CUT /* severed, total */
+};
+
+/* A node too large for the pool is preceded by this. */
+typedef struct big {
+    struct big *next, **back;
+    size_t bytes;
+    size_t pad;
+} big;
+
+typedef struct walk_memory {
+    size_t bytes; /* of the whole block */
+} walk_memory;
+
+struct ebb_graph_space {
+    ebb__pool *pool;
+    bool owns_pool, single_threaded;
+    uint32_t
+        generation; /* of the process that made it; UINT32_MAX while it is being destroyed */
+    pthread_mutex_t claim_lock;
+    uint64_t walk_mark;           /* under the claim lock: the newest marking */
+    uint64_t n_backwards;         /* under the claim lock: consuming ones */
+    _Atomic(walk_memory *) spare; /* a walk's block, kept for the next */
+    ebb__lock big_lock;
+    big *bigs;
+    ebb_allocator allocator;
+    const char *(*tag_name)(void *user, uint32_t tag);
+    void *user;
+    struct label *labels; /* explain.c, under label_lock */
+    ebb__lock label_lock;
+};
+
+/* ---- space.c ---- */
+/* E_MISUSE in a child process of the one that made the space. */
+ebb_status ebb__graph_space_usable(const ebb_graph_space *space);
+static inline bool space_is_ours(const ebb_graph_space *space)
+{
+    return space->generation == ebb__fork_generation();
+}
+void *ebb__graph_big_alloc(ebb_graph_space *space, size_t bytes);
+void ebb__graph_big_free(ebb_graph_space *space, node *n);
+/* Calls `each` for every node of the space; quiet spaces only. */
+void ebb__graph_each(ebb_graph_space *space, void (*each)(void *user, node *n), void *user);
+
+/* ---- life.c ---- */
+/* Every call from outside that may free something is bracketed by these: leave frees what has
+ * become useless, unless an outer call on this thread does. */
+void ebb__graph_enter(void);
+void ebb__graph_leave(void);
+void ebb__graph_use_drop(node *n);
+void ebb__graph_unlink(node *n, uint32_t n_linked, ebb__pool_part *part);
+void ebb__graph_unpin(node *n, ebb__pool_part *part);
+void ebb__graph_leaf_drop(node *leaf, uint64_t counts, ebb__pool_part *part);
+
+static inline void node_lock(node *n)
+{
+    if (!(n->flags & NODE_SINGLE)) ebb__lock_take(&n->lock);
+}
+static inline void node_unlock(node *n)
+{
+    if (!(n->flags & NODE_SINGLE)) ebb__lock_give(&n->lock);
+}
+static inline unsigned node_state(const node *n)
+{
+    return atomic_load_explicit(&n->state, memory_order_relaxed);
+}
+static inline void node_state_set(node *n, unsigned state)
+{
+    atomic_store_explicit(&n->state, (unsigned char)state, memory_order_relaxed);
+}
+static inline bool node_is_leaf(const node *n)
+{
+    return node_state(n) == NODE_LEAF;
+}
+static inline void node_pin(node *n)
+{
+    if (n->flags & NODE_SINGLE)
+        atomic_store_explicit(&n->pins,
+                              atomic_load_explicit(&n->pins, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&n->pins, 1, memory_order_relaxed);
+}
+/* Returns the pins left. */
+static inline unsigned node_unpin_count(node *n)
+{
+    if (!(n->flags & NODE_SINGLE))
+        return atomic_fetch_sub_explicit(&n->pins, 1, memory_order_acq_rel) - 1;
+    unsigned left = atomic_load_explicit(&n->pins, memory_order_relaxed) - 1;
+    atomic_store_explicit(&n->pins, left, memory_order_relaxed);
+    return left;
+}
+static inline node *edge_node(edge *e)
+{
+    return (node *)((char *)(e - e->index) - offsetof(struct ebb_graph_node, edges));
+}
+/* Returns the counts before. */
+static inline uint64_t leaf_count(node *leaf, uint64_t delta)
+{
+    if (!(leaf->flags & NODE_SINGLE))
+        return atomic_fetch_add_explicit(&leaf->counts, delta, memory_order_acq_rel);
+    uint64_t before = atomic_load_explicit(&leaf->counts, memory_order_relaxed);
+    atomic_store_explicit(&leaf->counts, before + delta, memory_order_relaxed);
+    return before;
+}
+static inline void claim_take(ebb_graph_space *space)
+{
+    if (!space->single_threaded) pthread_mutex_lock(&space->claim_lock);
+}
+static inline void claim_give(ebb_graph_space *space)
+{
+    if (!space->single_threaded) pthread_mutex_unlock(&space->claim_lock);
+}
+static inline size_t node_bytes(uint32_t n_parents)
+{
+    return sizeof(struct ebb_graph_node) + n_parents * sizeof(edge);
+}
+
+#endif

@@ -1,0 +1,237 @@
+/* record.c - nodes come: leaves and recorded nodes, their handles, and what can be asked of
+ * one.
+ *
+ * Invariant: a node is LINKING until all its edges are linked or one could not be; a backward
+ * that meets it then leaves a mark (sev) and the recorder severs it, so it is never half
+ * linked. SPDX-License-Identifier: MIT */
+#include "base/error.h"
+#include "graph/node.h"
+
+/* Sequences ascend along edges without a counter shared by threads. */
+static EBB__THREAD_HOT uint64_t thread_clock;
+
+static node *node_make(ebb_graph_space *space, uint32_t n_parents, ebb__pool_part *part,
+                       const ebb_graph_payload *payload)
+{
+    static const ebb_graph_payload none;
+    size_t bytes = node_bytes(n_parents);
+    bool is_big = bytes > EBB__POOL_MAX;
+    node *n =
+        is_big ? ebb__graph_big_alloc(space, bytes) : ebb__pool_part_alloc_listed(part, bytes);
+    if (!n) return NULL;
+    if (!payload) payload = &none;
+    atomic_init(&n->lock.held, 0);
+    n->flags = (uint8_t)((space->single_threaded ? NODE_SINGLE : 0) | (is_big ? NODE_BIG : 0));
+    n->sev = 0;
+    atomic_init(&n->pins, 0);
+    n->tag = payload->tag;
+    n->n_parents = n_parents;
+    n->mark_walk = 0;
+    n->space = space;
+    n->payload = payload->data;
+    n->payload_free = payload->free;
+    return n;
+}
+
+ebb_status ebb_graph_leaf_create(ebb_graph_node **out, ebb_graph_space *space,
+                                 const ebb_graph_payload *payload)
+{
+    if (!out) return ebb__null_argument("ebb_graph_leaf_create", "out");
+    if (!space) return ebb__null_argument("ebb_graph_leaf_create", "space");
+    EBB_TRY(ebb__graph_space_usable(space));
+    ebb__pool_part *part = ebb__pool_part_get(space->pool);
+    node *leaf = node_make(space, 0, part, payload);
+    if (!leaf) return ebb_error_status();
+    atomic_init(&leaf->state, NODE_LEAF);
+    atomic_init(&leaf->counts, LEAF_HANDLE);
+    leaf->sequence = 0;
+    ebb__pool_part_count(part, COUNT_LEAVES, 1);
+    ebb__pool_part_count(part, COUNT_LEAVES_CREATED, 1);
+    *out = leaf;
+    return EBB_OK;
+}
+
+/* Links edge e to its parent; false, with the parent's tombstone, where it is not LIVE. */
+static bool edge_link(edge *e, ebb_graph_tombstone *tomb)
+{
+    node *p = e->parent;
+    node_lock(p);
+    bool is_live = node_state(p) == NODE_LIVE;
+    if (is_live) {
+        e->next = p->children;
+        e->back = &p->children;
+        if (e->next) e->next->back = &e->next;
+        p->children = e;
+        p->uses++;
+    } else {
+        tomb->tag = p->tomb_tag;
+        tomb->number = p->tomb_number;
+    }
+    node_unlock(p);
+    return is_live;
+}
+
+/* Ends LINKING; tomb is NULL where all edges were linked. Nobody can reach a node without
+ * interior parents yet. */
+static bool node_publish(node *n, const ebb_graph_tombstone *tomb, bool has_interior)
+{
+    if (has_interior) node_lock(n);
+    bool is_live = !tomb && !n->sev;
+    node_state_set(n, is_live ? NODE_LIVE : NODE_SEVERED);
+    if (!is_live) node_pin(n);
+    if (tomb && !n->sev) {
+        n->tomb_tag = tomb->tag;
+        n->tomb_number = tomb->number;
+    }
+    if (has_interior) node_unlock(n);
+    return is_live;
+}
+
+static ebb_status parents_check(uint64_t *sequence, const ebb_graph_space *space,
+                                const ebb_graph_edge *parents, uint32_t n)
+{
+    uint64_t newest = thread_clock;
+    if (n == 0) return ebb__fail(EBB_E_MISUSE, "a node has at least one parent; 0 were given");
+    for (uint32_t i = 0; i < n; i++) {
+        const node *p = parents[i].node;
+        if (!p) return ebb__null_argument("ebb_graph_node_record", "a parent");
+        if (p->space != space)
+            return ebb__fail(EBB_E_MISUSE, "parent %u belongs to another space", i);
+        if (p->sequence > newest) newest = p->sequence;
+    }
+    *sequence = newest + 1;
+    return EBB_OK;
+}
+
+static void born_severed(node *n, uint32_t n_linked, ebb__pool_part *part)
+{
+    ebb__pool_part_count(part, COUNT_SEVERED, 1);
+    ebb__pool_part_count(part, COUNT_CUT, 1);
+    ebb__graph_enter();
+    ebb__graph_unlink(n, n_linked, part);
+    ebb__graph_unpin(n, part);
+    ebb__graph_leave();
+}
+
+ebb_status ebb_graph_node_record(ebb_graph_node **out, ebb_graph_space *space,
+                                 const ebb_graph_edge *parents, uint32_t n_parents,
+                                 const ebb_graph_payload *payload)
+{
+    if (!out) return ebb__null_argument("ebb_graph_node_record", "out");
+    if (!space) return ebb__null_argument("ebb_graph_node_record", "space");
+    if (!parents) return ebb__null_argument("ebb_graph_node_record", "parents");
+    EBB_TRY(ebb__graph_space_usable(space));
+    uint64_t sequence = 0;
+    EBB_TRY(parents_check(&sequence, space, parents, n_parents));
+    ebb__pool_part *part = ebb__pool_part_get(space->pool);
+    node *n = node_make(space, n_parents, part, payload);
+    if (!n) return ebb_error_status();
+    thread_clock = sequence;
+    atomic_init(&n->state, NODE_LINKING);
+    n->uses = 1;
+    n->mark = 0;
+    n->sequence = sequence;
+    n->children = NULL;
+    bool is_linked = true, has_interior = false;
+    ebb_graph_tombstone tomb;
+    uint32_t n_linked = 0;
+    for (; n_linked < n_parents; n_linked++) {
+        edge *e = &n->edges[n_linked];
+        e->parent = parents[n_linked].node;
+        e->output = parents[n_linked].output;
+        e->index = n_linked;
+        if (node_is_leaf(e->parent)) {
+            if ((uint32_t)leaf_count(e->parent, 1) == 0)
+                ebb__pool_part_count(part, COUNT_LEAVES_IN_USE, 1);
+            continue;
+        }
+        has_interior = true;
+        is_linked = edge_link(e, &tomb);
+        if (!is_linked) break;
+    }
+    for (uint32_t i = n_linked; i < n_parents; i++)
+        n->edges[i] =
+            (edge){.parent = parents[i].node, .output = parents[i].output, .index = i};
+    ebb__pool_part_count(part, COUNT_CREATED, 1);
+    ebb__pool_part_count(part, COUNT_EDGES, n_linked);
+    if (node_publish(n, is_linked ? NULL : &tomb, has_interior))
+        ebb__pool_part_count(part, COUNT_LIVE, 1);
+    else
+        born_severed(n, n_linked, part);
+    *out = n;
+    return EBB_OK;
+}
+
+ebb_graph_node *ebb_graph_node_keep(ebb_graph_node *n)
+{
+    if (!n || !space_is_ours(n->space)) return n;
+    if (node_is_leaf(n)) {
+        leaf_count(n, LEAF_HANDLE);
+        return n;
+    }
+    node_lock(n);
+    n->uses++;
+    node_unlock(n);
+    return n;
+}
+
+void ebb_graph_node_release(ebb_graph_node *n)
+{
+    if (!n || !space_is_ours(n->space)) return;
+    ebb__graph_enter();
+    if (node_is_leaf(n))
+        ebb__graph_leaf_drop(n, LEAF_HANDLE, ebb__pool_part_get(n->space->pool));
+    else
+        ebb__graph_use_drop(n);
+    ebb__graph_leave();
+}
+
+ebb_graph_state ebb_graph_node_state(const ebb_graph_node *n)
+{
+    return (ebb_graph_state)node_state(n);
+}
+
+void *ebb_graph_node_payload(const ebb_graph_node *n)
+{
+    return n->payload;
+}
+
+uint32_t ebb_graph_node_tag(const ebb_graph_node *n)
+{
+    return n->tag;
+}
+
+ebb_graph_tombstone ebb_graph_node_tombstone(const ebb_graph_node *n)
+{
+    ebb_graph_tombstone tomb = {0};
+    node *locked = (node *)(uintptr_t)n; /* its lock is not part of its value */
+    if (node_is_leaf(n)) return tomb;
+    node_lock(locked);
+    unsigned state = node_state(n);
+    if (state == NODE_SPENT || state == NODE_SEVERED) {
+        tomb.tag = n->tomb_tag;
+        tomb.number = n->tomb_number;
+    }
+    node_unlock(locked);
+    return tomb;
+}
+
+uint32_t ebb__graph_n_parents(const ebb_graph_node *n)
+{
+    return n->n_parents;
+}
+
+ebb__graph_place ebb__graph_parent(const ebb_graph_node *n, uint32_t i)
+{
+    return (ebb__graph_place){.node = n->edges[i].parent, .output = n->edges[i].output};
+}
+
+void ebb__graph_leaf_lock(ebb_graph_node *leaf)
+{
+    node_lock(leaf);
+}
+
+void ebb__graph_leaf_unlock(ebb_graph_node *leaf)
+{
+    node_unlock(leaf);
+}
