@@ -51,6 +51,8 @@ def link(build, objects, extra):
 
 def defined(objects):
     """name -> object, of all global symbols defined in the objects."""
+    if not objects:
+        return {}
     out = subprocess.run(["nm", "-A", "-g", "--defined-only", *objects], capture_output=True, text=True,
                          check=True).stdout
     return {line.split()[-1]: line.split(":")[0] for line in out.splitlines() if line.strip()}
@@ -60,6 +62,8 @@ def main():
     build = read_layers(sys.argv[1])
     layers, faults, owner = build["layers"], [], {}
     for layer, objects in layers.items():
+        faults += [f"layer {layer}: {o} is not built" for o in objects if not os.path.exists(o)]
+        layers[layer] = objects = [o for o in objects if os.path.exists(o)]
         for symbol, where in defined(objects).items():
             owner[symbol] = layer
             if not re.match(r"_?(ebb_|EBB_|__asan|__odr_asan|__ubsan)", symbol):
