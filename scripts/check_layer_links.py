@@ -75,9 +75,11 @@ def main():
             lower = {l for name in THROUGH_LIBRARY[layer] for l in {name} | closure(name)}
             extra = [build["library"], "-Wl,-rpath," + os.path.dirname(build["library"])]
         linked = [o for l in ALLOWED if l in lower for o in layers.get(l, [])]
+        own = {os.path.basename(o).removesuffix(".o") for o in objects} | {"linker"}
         for where, symbol in link(build, objects + linked, extra):
-            home = f"defined in layer {owner[symbol]}" if symbol in owner else "defined nowhere"
-            faults.append(f"layer {layer}: {where} needs {symbol}, {home}, which it may not call")
+            home = f"layer {owner[symbol]}, which it may not call" if symbol in owner else "no layer"
+            if where in own:
+                faults.append(f"layer {layer}: {where} needs {symbol}, defined in {home}")
     for fault in dict.fromkeys(faults):
         print(fault)
     print(f"{len(layers)} layers linked, {len(faults)} faults")
