@@ -14,6 +14,7 @@ import sys
 MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_SCRIPT_COLUMNS = 600, 60, 110
 GENERATED = ["include/ebb/ops.h", "src/api/ops_gen.c", "docs/ops.md"]
 FOLDERS = ["include", "src", "cli", "examples", "bench", "tests", "scripts", "cmake", "python", "docs", ".ci"]
+NOT_SOURCE = ["__pycache__", "corpus", "golden", "data"]  # under tests/
 C_FILE = (".c", ".h", ".inl", ".cc", ".hpp")
 SCRIPT = (".py", ".sh", ".cmake", ".in", ".def", "CMakeLists.txt")
 
@@ -32,7 +33,8 @@ def files(root):
     """The project's text files, by path from root."""
     for folder in FOLDERS:
         for path, folders, names in os.walk(os.path.join(root, folder)):
-            folders[:] = sorted(f for f in folders if f not in ("__pycache__", "corpus", "golden", "data"))
+            skipped = NOT_SOURCE if path.startswith(os.path.join(root, "tests")) else ["__pycache__"]
+            folders[:] = sorted(f for f in folders if f not in skipped)
             for name in sorted(names):
                 yield os.path.relpath(os.path.join(path, name), root)
     for name in sorted(os.listdir(root)):

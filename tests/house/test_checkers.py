@@ -167,6 +167,13 @@ class Style(Tree):
         self.source("src/base/x.c", "int ebb__a;\n" * 599)
         self.refused("src/base/x.c: 601 lines")
 
+    def test_every_layer_is_looked_at(self):
+        for folder in ["src/data", "src/backend/onednn", "src/ops/kernels", "tests/graph", "examples"]:
+            with self.subTest(folder):
+                self.source(f"{folder}/y.c", self.function(61))
+                self.refused(f"{folder}/y.c:3: a function of 61 lines")
+                os.remove(os.path.join(self.root, folder, "y.c"))
+
     def test_missing_header_comment(self):
         self.write("src/base/x.c", "int ebb__a;\n")
         self.refused('begins with "/* x.c - "')
