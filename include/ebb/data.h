@@ -38,8 +38,8 @@ EBB_API EBB_NODISCARD ebb_status ebb_loader_create_from(ebb_loader **out, ebb_co
                                                         const ebb_source *source,
                                                         int64_t batch_size,
                                                         const ebb_loader_options *options);
-/* False at the end of the epoch; the next call begins a new one (in a new order where shuffled).
- * A failed read: true once, with NULL fields and the reason on record. */
+/* False at the end of the epoch; the next call begins a new one (in a new order where
+ * shuffled). A failed read: true once, with NULL fields and the reason on record. */
 EBB_API bool ebb_loader_next(ebb_loader *l, ebb_batch *out);
 EBB_API void ebb_loader_release(ebb_loader *l);
 
@@ -52,7 +52,8 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_load_idx(ebb_context *ctx, const char *pat
 EBB_API EBB_NODISCARD ebb_tensor *ebb_load_npy(ebb_context *ctx, const char *path);
 EBB_API EBB_NODISCARD ebb_status ebb_save_npy(ebb_tensor *t, const char *path);
 /* Tensors by name in one file; views and strided tensors are written in C order. */
-EBB_API EBB_NODISCARD ebb_status ebb_save_safetensors(const char *path, ebb_tensor *const *tensors,
+EBB_API EBB_NODISCARD ebb_status ebb_save_safetensors(const char *path,
+                                                      ebb_tensor *const *tensors,
                                                       const char *const *names, int64_t n);
 /* One tensor of a safetensors file. E_RANGE: no such name. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_load_safetensors(ebb_context *ctx, const char *path,

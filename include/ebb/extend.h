@@ -10,13 +10,13 @@
 extern "C" {
 #endif
 
-/* Accounted memory, 64-byte aligned, zeroed; NULL and a record where refused (E_BUDGET, E_NOMEM).
- * bytes > 0. */
+/* Accounted memory, 64-byte aligned, zeroed; NULL and a record where refused (E_BUDGET,
+ * E_NOMEM). bytes > 0. */
 EBB_API EBB_NODISCARD void *ebb_alloc(ebb_context *ctx, size_t bytes, ebb_kind kind);
 EBB_API void ebb_free(ebb_context *ctx, void *p, size_t bytes, ebb_kind kind);
 
-/* Embed one in an object: destroy(object) is called when the context goes, newest first, before any
- * tensor goes. Detach it when the object goes by itself. Neither allocates or fails. */
+/* Embed one in an object: destroy(object) is called when the context goes, newest first, before
+ * any tensor goes. Detach it when the object goes by itself. Neither allocates or fails. */
 typedef struct ebb_attachment {
     struct ebb_attachment *next, **prev;
     void (*destroy)(void *object);
@@ -26,7 +26,8 @@ EBB_API void ebb_attach(ebb_context *ctx, ebb_attachment *a, void (*destroy)(voi
                         void *object);
 EBB_API void ebb_detach_object(ebb_context *ctx, ebb_attachment *a);
 
-/* The context a tensor was made in; NULL for NULL, EBB_NONE or a stale handle (with a record). */
+/* The context a tensor was made in; NULL for NULL, EBB_NONE or a stale handle (with a record).
+ */
 EBB_API ebb_context *ebb_context_of(const ebb_tensor *t);
 /* What a tensor's bytes count as, from now on. */
 EBB_API EBB_NODISCARD ebb_status ebb_set_kind(ebb_tensor *t, ebb_kind kind);

@@ -47,8 +47,8 @@ typedef struct ebb_nn_lstm {
 } ebb_nn_lstm;
 EBB_API ebb_nn_lstm ebb_nn_lstm_make(ebb_params *p, const char *name, int64_t n_in,
                                      int64_t n_hidden);
-/* One step: replaces *h and *c (n, n_hidden); both NULL on failure. Gates in PyTorch's order: input,
- * forget, cell, output. */
+/* One step: replaces *h and *c (n, n_hidden); both NULL on failure. Gates in PyTorch's order:
+ * input, forget, cell, output. */
 EBB_API EBB_NODISCARD ebb_status ebb_nn_lstm_step(ebb_tensor **h, ebb_tensor **c,
                                                   const ebb_nn_lstm *m, ebb_tensor *x);
 

@@ -16,8 +16,8 @@ typedef struct ebb_sgd_options {
     bool nesterov;
     uint64_t reserved[4];
 } ebb_sgd_options;
-/* p -= lr * v, v = momentum * v + (g + weight_decay * p); nesterov: p -= lr * (g' + momentum * v).
- * State: one tensor per parameter where momentum is not 0, made at the first step. */
+/* p -= lr * v, v = momentum * v + (g + weight_decay * p); nesterov: p -= lr * (g' + momentum *
+ * v). State: one tensor per parameter where momentum is not 0, made at the first step. */
 EBB_API EBB_NODISCARD ebb_status ebb_sgd_create(ebb_optimizer **out, ebb_params *p, double lr,
                                                 const ebb_sgd_options *options);
 typedef struct ebb_adam_options {
@@ -38,13 +38,13 @@ typedef struct ebb_minimize_options {
     double clip_grad_norm; /* 0: none */
     uint64_t reserved[4];
 } ebb_minimize_options;
-/* Backward into the optimizer's parameters only, clip, step, clear; all or nothing: after an error
- * no parameter has changed and the slots are as they were. E_MISUSE a slot of its parameters holds
- * a gradient already. */
+/* Backward into the optimizer's parameters only, clip, step, clear; all or nothing: after an
+ * error no parameter has changed and the slots are as they were. E_MISUSE a slot of its
+ * parameters holds a gradient already. */
 EBB_API EBB_NODISCARD ebb_status ebb_minimize(ebb_optimizer *opt, ebb_tensor *loss,
                                               const ebb_minimize_options *options);
-/* Applies the gradients in the slots and clears them; a parameter without one is left alone; none
- * at all: E_MISUSE. */
+/* Applies the gradients in the slots and clears them; a parameter without one is left alone;
+ * none at all: E_MISUSE. */
 EBB_API EBB_NODISCARD ebb_status ebb_optimizer_step(ebb_optimizer *opt);
 EBB_API void ebb_optimizer_set_lr(ebb_optimizer *opt, double lr);
 EBB_API double ebb_optimizer_lr(const ebb_optimizer *opt);
