@@ -11,7 +11,6 @@ option(EBB_EXAMPLES "Build examples/" ${PROJECT_IS_TOP_LEVEL})
 option(EBB_BENCH "Build bench/" ${PROJECT_IS_TOP_LEVEL})
 option(EBB_FUZZ "Build tests/fuzz with libFuzzer (clang only)" OFF)
 option(EBB_LONG_TESTS "Register the tests that run for more than a few seconds in their long form" OFF)
-option(EBB_TEST_YIELDS "Compile the yield points of the interleaving tests into the graph" OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug or RelWithDebInfo" FORCE)

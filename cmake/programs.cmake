@@ -87,7 +87,7 @@ endif()
 # What the tests and the graph benchmark share: oracles, generators, the classical manager.
 file(GLOB sources CONFIGURE_DEPENDS tests/support/*.c)
 if(PROJECT_IS_TOP_LEVEL)
-    add_library(ebb_test_support STATIC "${ebb_empty}" ${sources})
+    add_library(ebb_test_support STATIC EXCLUDE_FROM_ALL "${ebb_empty}" ${sources})
     target_include_directories(ebb_test_support PUBLIC include src tests)
     target_compile_definitions(ebb_test_support PUBLIC EBB_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                                        EBB_BINARY_DIR="${PROJECT_BINARY_DIR}")

@@ -6,9 +6,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh demo
 mkdir -p build
-cmake --preset release -DBUILD_TESTING=OFF >build/demo-configure.log || {
+cmake --preset demo >build/demo-configure.log || {
     cat build/demo-configure.log
     exit 1
 }
-cmake --build build/release -j "$(nproc)" --target example_fashion_mnist
-exec build/release/examples/fashion_mnist
+cmake --build build/demo -j "$(nproc)" --target example_fashion_mnist
+exec build/demo/examples/fashion_mnist

@@ -12,7 +12,7 @@ fuzz="clang-14 libclang-rt-14-dev"
 case ${1:-test} in
 demo) packages="$build $data" ;;
 test) packages="$build $data $test" ;;
-bench) packages="$build $data python3-venv" ;;
+bench) packages="$build $data libcmocka-dev python3-venv" ;;
 fuzz) packages="$build libcmocka-dev $fuzz" ;;
 *)
     echo "usage: scripts/setup.sh [demo|test|bench|fuzz]" >&2
