@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """check_style.py [ROOT] - refuses what the project's style forbids and a compiler lets pass.
 
-Sizes, header comments, include guards, names, forbidden calls in the library, and clang-format
-where clang-format-14 is installed. Prints one line per fault and exits 1 if there is any.
+Sizes, header comments, include guards, names, forbidden calls in the library, links between pages,
+and clang-format where clang-format-14 is installed. Prints one line per fault and exits 1 if there is any.
 SPDX-License-Identifier: MIT
 """
 import os
@@ -125,6 +125,12 @@ def check_text(path, text, faults):
         faults.append(f"{path}: no newline at the end")
 
 
+def check_links(root, path, text, faults):
+    for match in re.finditer(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", re.sub(r"```.*?```", "", text, flags=re.S)):
+        if not os.path.exists(os.path.join(root, os.path.dirname(path), match[1])):
+            faults.append(f"{path}: the link to {match[1]} leads nowhere")
+
+
 def check_names(paths, faults):
     seen = {}
     for path in paths:
@@ -160,6 +166,8 @@ def check(root):
             check_header(path, text, faults)
         if path.endswith(C_FILE):
             check_c(path, text, faults)
+        if path.endswith(".md"):
+            check_links(root, path, text, faults)
     check_names(paths, faults)
     check_format(root, [p for p in paths if p.endswith(C_FILE)], faults)
     return faults

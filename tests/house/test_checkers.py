@@ -211,6 +211,12 @@ class Style(Tree):
         self.guarded("src/tensor/node.h", "EBB_TENSOR_NODE_H")
         self.refused("src/tensor/node.h: the name is taken by src/graph/node.h")
 
+    def test_link_that_leads_nowhere(self):
+        self.write("docs/a.md", "[good](b.md#part) [bad](c.md) ```[code](d.md)```\n")
+        self.write("docs/b.md", "[out](http://example.org)\n")
+        self.refused("docs/a.md: the link to c.md leads nowhere")
+        self.assertNotIn("d.md", run("check_style.py", self.root)[1])
+
     def test_format(self):
         self.source("src/base/x.c", "int  ebb__a ;\n")
         if subprocess.run(["which", "clang-format-14"], capture_output=True, check=False).returncode == 0:
