@@ -1,0 +1,287 @@
+/* plan.c - building and running plans; plan.h has the invariants.
+ * SPDX-License-Identifier: MIT */
+#include "backend/onednn/plan.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+struct ebb__dnnl_frame {
+    ebb__dnnl_frame *next;
+    dnnl_stream_t stream;
+    dnnl_memory_t memory[EBB__DNNL_MEMORIES];
+    dnnl_exec_arg_t arg[EBB__DNNL_STEPS][EBB__DNNL_ARGS];
+};
+
+void ebb__dnnl_plan_init(ebb__dnnl_plan *p, dnnl_engine_t engine, const ebb_allocator *a)
+{
+    memset(p, 0, sizeof *p);
+    p->engine = engine;
+    p->allocator = a;
+}
+
+static void frame_destroy(const ebb__dnnl_plan *p, ebb__dnnl_frame *f)
+{
+    for (int32_t i = 0; i < p->n_memories; i++)
+        if (f->memory[i]) dnnl_memory_destroy(f->memory[i]);
+    if (f->stream) dnnl_stream_destroy(f->stream);
+    ebb__free(p->allocator, f, sizeof *f);
+}
+
+void ebb__dnnl_plan_destroy(ebb__dnnl_plan *p)
+{
+    while (p->frames) {
+        ebb__dnnl_frame *f = p->frames;
+        p->frames = f->next;
+        frame_destroy(p, f);
+    }
+    for (int32_t i = 0; i < p->n_memories; i++) dnnl_memory_destroy(p->memory[i].of);
+    for (int32_t i = 0; i < p->n_steps; i++) dnnl_primitive_destroy(p->step[i].primitive);
+    p->n_memories = p->n_steps = 0;
+}
+
+/* ---- building ---------------------------------------------------------------------------- */
+
+static bool plan_try(ebb__dnnl_plan *p, dnnl_status_t s)
+{
+    if (p->status == dnnl_success) p->status = s;
+    return p->status == dnnl_success;
+}
+
+static int32_t memory_add(ebb__dnnl_plan *p, int where, int32_t index, dnnl_memory_t of)
+{
+    if (p->n_memories == EBB__DNNL_MEMORIES) {
+        dnnl_memory_destroy(of);
+        plan_try(p, dnnl_unimplemented);
+        return -1;
+    }
+    int32_t m = p->n_memories++;
+    p->memory[m].where = where;
+    p->memory[m].index = index;
+    p->memory[m].of = of;
+    return m;
+}
+
+static int32_t operand_add(ebb__dnnl_plan *p, int where, int32_t index,
+                           const ebb__dnnl_layout *l)
+{
+    dnnl_memory_t of = NULL;
+    if (p->status != dnnl_success || !plan_try(p, ebb__dnnl_memory(&of, p->engine, l)))
+        return -1;
+    return memory_add(p, where, index, of);
+}
+
+int32_t ebb__dnnl_in(ebb__dnnl_plan *p, int32_t i, const ebb__dnnl_layout *l)
+{
+    return operand_add(p, EBB__DNNL_IN, i, l);
+}
+
+int32_t ebb__dnnl_out(ebb__dnnl_plan *p, int32_t k, const ebb__dnnl_layout *l)
+{
+    return operand_add(p, EBB__DNNL_OUT, k, l);
+}
+
+static int32_t scratch_add(ebb__dnnl_plan *p, ebb__dnnl_md md)
+{
+    dnnl_memory_t of = NULL;
+    if (!plan_try(p, dnnl_memory_create(&of, md, p->engine, DNNL_MEMORY_NONE))) return -1;
+    int32_t m = memory_add(p, EBB__DNNL_SCRATCH, 0, of);
+    if (m < 0) return -1;
+    p->memory[m].offset = p->scratch_bytes;
+    p->scratch_bytes += (dnnl_memory_desc_get_size(md) + 63) & ~(size_t)63;
+    return m;
+}
+
+static ebb__dnnl_md memory_md(const ebb__dnnl_plan *p, int32_t memory)
+{
+    ebb__dnnl_md md = NULL;
+    if (dnnl_memory_get_memory_desc(p->memory[memory].of, &md) != dnnl_success) return NULL;
+    return md;
+}
+
+dnnl_primitive_t ebb__dnnl_make(ebb__dnnl_plan *p, const ebb__dnnl_request *r)
+{
+    dnnl_primitive_t made = NULL;
+    if (p->status == dnnl_success) plan_try(p, ebb__dnnl_primitive(&made, p->engine, r));
+    return made;
+}
+
+void ebb__dnnl_step(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int32_t n,
+                    const ebb__dnnl_argument *args)
+{
+    if (!primitive) return;
+    if (p->n_steps == EBB__DNNL_STEPS) {
+        dnnl_primitive_destroy(primitive);
+        plan_try(p, dnnl_unimplemented);
+        return;
+    }
+    int32_t s = p->n_steps++, used = 0;
+    p->step[s].primitive = primitive;
+    for (int32_t i = 0; i < n; i++) {
+        p->step[s].arg[used].arg = args[i].arg;
+        p->step[s].arg[used++].memory = args[i].memory;
+    }
+    ebb__dnnl_md pad = ebb__dnnl_arg_md(primitive, DNNL_ARG_SCRATCHPAD);
+    if (p->status == dnnl_success && pad && dnnl_memory_desc_get_size(pad) > 0) {
+        p->step[s].arg[used].arg = DNNL_ARG_SCRATCHPAD;
+        p->step[s].arg[used++].memory = scratch_add(p, pad);
+    }
+    p->step[s].n_args = used;
+}
+
+static void reorder_add(ebb__dnnl_plan *p, int32_t from, int32_t to)
+{
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_primitive_desc_t pd = NULL;
+    dnnl_primitive_t primitive = NULL;
+    if (from < 0 || to < 0) return;
+    if (plan_try(p, dnnl_primitive_attr_create(&attr)) &&
+        plan_try(p, dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user)) &&
+        plan_try(p, dnnl_reorder_primitive_desc_create(&pd, memory_md(p, from), p->engine,
+                                                       memory_md(p, to), p->engine, attr)))
+        plan_try(p, dnnl_primitive_create(&primitive, pd));
+    if (pd) dnnl_primitive_desc_destroy(pd);
+    if (attr) dnnl_primitive_attr_destroy(attr);
+    ebb__dnnl_argument args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+    ebb__dnnl_step(p, primitive, 2, args);
+}
+
+int32_t ebb__dnnl_target(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int arg, int32_t memory)
+{
+    if (p->status != dnnl_success || !primitive || memory < 0) return -1;
+    ebb__dnnl_md want = ebb__dnnl_arg_md(primitive, arg);
+    if (!want || !plan_try(p, dnnl_success)) return -1;
+    if (dnnl_memory_desc_equal(want, memory_md(p, memory))) return memory;
+    return scratch_add(p, want);
+}
+
+int32_t ebb__dnnl_read(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int arg, int32_t memory)
+{
+    int32_t at = ebb__dnnl_target(p, primitive, arg, memory);
+    if (at != memory) reorder_add(p, memory, at);
+    return at;
+}
+
+void ebb__dnnl_write(ebb__dnnl_plan *p, int32_t written, int32_t memory)
+{
+    if (written != memory) reorder_add(p, written, memory);
+}
+
+/* ---- layouts ----------------------------------------------------------------------------- */
+
+ebb__dnnl_layout ebb__dnnl_layout_of(const ebb_view *v)
+{
+    ebb__dnnl_layout l = {.rank = (int32_t)v->shape.n_dims};
+    for (int32_t i = 0; i < l.rank; i++) {
+        l.dims[i] = v->shape.dims[i];
+        l.strides[i] = v->strides[i];
+    }
+    return l;
+}
+
+ebb__dnnl_layout ebb__dnnl_layout_dense(int32_t rank, const int64_t *dims)
+{
+    ebb__dnnl_layout l = {.rank = rank};
+    int64_t stride = 1;
+    for (int32_t i = rank - 1; i >= 0; i--) {
+        l.dims[i] = dims[i];
+        l.strides[i] = stride;
+        stride *= dims[i];
+    }
+    return l;
+}
+
+ebb__dnnl_layout ebb__dnnl_layout_any(ebb__dnnl_layout l)
+{
+    l.any = l.rank > 0;
+    return l;
+}
+
+/* ---- running ----------------------------------------------------------------------------- */
+
+static ebb__dnnl_frame *frame_create(const ebb__dnnl_plan *p)
+{
+    ebb__dnnl_frame *f = ebb__alloc(p->allocator, sizeof *f, _Alignof(max_align_t));
+    if (!f) return NULL;
+    memset(f, 0, sizeof *f);
+    dnnl_status_t s = dnnl_stream_create(&f->stream, p->engine, dnnl_stream_default_flags);
+    for (int32_t i = 0; i < p->n_memories && s == dnnl_success; i++)
+        s = dnnl_memory_create(&f->memory[i], memory_md(p, i), p->engine, DNNL_MEMORY_NONE);
+    if (s != dnnl_success) {
+        frame_destroy(p, f);
+        return NULL;
+    }
+    for (int32_t i = 0; i < p->n_steps; i++)
+        for (int32_t j = 0; j < p->step[i].n_args; j++) {
+            f->arg[i][j].arg = p->step[i].arg[j].arg;
+            f->arg[i][j].memory = f->memory[p->step[i].arg[j].memory];
+        }
+    return f;
+}
+
+static ebb__dnnl_frame *frame_take(ebb__dnnl_plan *p)
+{
+    ebb__lock_take(&p->lock);
+    ebb__dnnl_frame *f = p->frames;
+    if (f) p->frames = f->next;
+    ebb__lock_give(&p->lock);
+    return f ? f : frame_create(p);
+}
+
+static void frame_give(ebb__dnnl_plan *p, ebb__dnnl_frame *f)
+{
+    ebb__lock_take(&p->lock);
+    f->next = p->frames;
+    p->frames = f;
+    ebb__lock_give(&p->lock);
+}
+
+/* oneDNN's own reference kernels are slower than ours. */
+static bool kernel_is_fast(dnnl_primitive_t primitive)
+{
+    const char *name = NULL;
+    const_dnnl_primitive_desc_t pd = NULL;
+    return dnnl_primitive_get_primitive_desc(primitive, &pd) == dnnl_success &&
+           dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success &&
+           strncmp(name, "ref", 3) != 0;
+}
+
+/* One frame is made here, so that the first run allocates nothing either. */
+void ebb__dnnl_plan_finish(ebb__dnnl_plan *p)
+{
+    for (int32_t i = 0; i < p->n_steps && p->status == dnnl_success; i++)
+        if (!kernel_is_fast(p->step[i].primitive)) p->status = dnnl_unimplemented;
+    if (p->status != dnnl_success) return;
+    ebb__dnnl_frame *f = frame_create(p);
+    if (f)
+        frame_give(p, f);
+    else
+        p->status = dnnl_out_of_memory;
+}
+
+static dnnl_status_t frame_run(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f,
+                               const ebb__call *c)
+{
+    dnnl_status_t s = dnnl_success;
+    for (int32_t i = 0; i < p->n_memories && s == dnnl_success; i++) {
+        int32_t index = p->memory[i].index;
+        void *at = (char *)c->scratch + p->memory[i].offset;
+        if (p->memory[i].where == EBB__DNNL_IN) at = c->in[index].data;
+        if (p->memory[i].where == EBB__DNNL_OUT) at = c->out[index].data;
+        s = dnnl_memory_set_data_handle(f->memory[i], at);
+    }
+    for (int32_t i = 0; i < p->n_steps && s == dnnl_success; i++)
+        s = dnnl_primitive_execute(p->step[i].primitive, f->stream, p->step[i].n_args,
+                                   f->arg[i]);
+    return s == dnnl_success ? dnnl_stream_wait(f->stream) : s;
+}
+
+ebb_status ebb__dnnl_plan_run(ebb__dnnl_plan *p, const ebb__call *c)
+{
+    ebb__dnnl_frame *f = frame_take(p);
+    if (!f) return ebb__fail(EBB_E_NOMEM, "no memory for the objects of a oneDNN execution");
+    dnnl_status_t s = frame_run(p, f, c);
+    frame_give(p, f);
+    if (s == dnnl_success) return EBB_OK;
+    return ebb__fail(EBB_E_BACKEND, "oneDNN reports %s", ebb__dnnl_status_text(s));
+}

@@ -1,0 +1,77 @@
+/* plan.h - what oneDNN runs for one application: a few primitives over numbered memories.
+ *
+ * A plan is immutable once built, apart from its pool of frames. A frame is what one execution
+ * needs for itself: a stream, memory objects (they hold addresses) and argument lists. Frames
+ * are handed out under the plan's lock and come back, so executions of one plan may overlap and
+ * the steady state allocates nothing. Memories in scratch lie at fixed offsets, 64-byte
+ * aligned. SPDX-License-Identifier: MIT */
+#ifndef EBB_BACKEND_ONEDNN_PLAN_H
+#define EBB_BACKEND_ONEDNN_PLAN_H
+
+#include "backend/onednn/primitive.h"
+#include "base/alloc.h"
+#include "base/lock.h"
+#include "op/op.h"
+
+enum {
+    EBB__DNNL_MEMORIES = 12,
+    EBB__DNNL_STEPS = 6,
+    EBB__DNNL_ARGS = 6 /* of one step, its scratchpad included */
+};
+
+typedef struct ebb__dnnl_frame ebb__dnnl_frame;
+typedef struct ebb__dnnl_plan {
+    dnnl_engine_t engine;
+    const ebb_allocator *allocator;
+    dnnl_status_t status; /* sticky while building */
+    int32_t n_memories, n_steps;
+    size_t scratch_bytes;
+    struct {
+        enum { EBB__DNNL_IN, EBB__DNNL_OUT, EBB__DNNL_SCRATCH } where;
+        int32_t index;    /* of the call's in or out */
+        size_t offset;    /* in scratch */
+        dnnl_memory_t of; /* carries the descriptor; has no bytes */
+    } memory[EBB__DNNL_MEMORIES];
+    struct {
+        dnnl_primitive_t primitive;
+        int32_t n_args;
+        struct {
+            int32_t arg, memory;
+        } arg[EBB__DNNL_ARGS];
+    } step[EBB__DNNL_STEPS];
+    ebb__lock lock;
+    ebb__dnnl_frame *frames; /* idle ones */
+} ebb__dnnl_plan;
+
+typedef struct ebb__dnnl_argument {
+    int32_t arg, memory;
+} ebb__dnnl_argument;
+
+/* Building. Errors are sticky: memories are then -1. */
+void ebb__dnnl_plan_init(ebb__dnnl_plan *p, dnnl_engine_t engine, const ebb_allocator *a);
+void ebb__dnnl_plan_destroy(ebb__dnnl_plan *p);
+/* The call's input or output of that number, seen as l. */
+int32_t ebb__dnnl_in(ebb__dnnl_plan *p, int32_t i, const ebb__dnnl_layout *l);
+int32_t ebb__dnnl_out(ebb__dnnl_plan *p, int32_t k, const ebb__dnnl_layout *l);
+/* NULL on failure. The primitive goes into the plan with its step. */
+dnnl_primitive_t ebb__dnnl_make(ebb__dnnl_plan *p, const ebb__dnnl_request *r);
+/* The memory that the primitive reads as `arg` where it lies in `memory`: that one if the
+ * layouts agree, else a copy in scratch that a step of its own fills. */
+int32_t ebb__dnnl_read(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int arg, int32_t memory);
+/* The memory that it writes as `arg`; if it is in scratch, ebb__dnnl_write after the step. */
+int32_t ebb__dnnl_target(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int arg,
+                         int32_t memory);
+void ebb__dnnl_write(ebb__dnnl_plan *p, int32_t written, int32_t memory);
+void ebb__dnnl_step(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int32_t n,
+                    const ebb__dnnl_argument *args);
+/* Ends the building: status is success only if every step has a fast kernel. */
+void ebb__dnnl_plan_finish(ebb__dnnl_plan *p);
+
+/* The layouts of a view: as it is; in C order; left to oneDNN. */
+ebb__dnnl_layout ebb__dnnl_layout_of(const ebb_view *v);
+ebb__dnnl_layout ebb__dnnl_layout_dense(int32_t rank, const int64_t *dims);
+ebb__dnnl_layout ebb__dnnl_layout_any(ebb__dnnl_layout l);
+
+ebb_status ebb__dnnl_plan_run(ebb__dnnl_plan *p, const ebb__call *c);
+
+#endif
