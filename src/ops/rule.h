@@ -1,0 +1,54 @@
+/* rule.h - the few operations that backward rules of this folder use most, with their
+ * attributes.
+ *
+ * Errors are sticky, as everywhere in rules.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_OPS_RULE_H
+#define EBB_OPS_RULE_H
+
+#include "ops/ids.h"
+
+static inline ebb_tensor *ebb__rule_reshape(ebb_vjp *v, ebb_tensor *x, ebb_shape shape)
+{
+    return EBB_EMIT(v, reshape, &shape, x);
+}
+static inline ebb_tensor *ebb__rule_transpose(ebb_vjp *v, ebb_tensor *x, int64_t a, int64_t b)
+{
+    int64_t attr[2] = {a, b};
+    return EBB_EMIT(v, transpose, attr, x);
+}
+static inline ebb_tensor *ebb__rule_sum(ebb_vjp *v, ebb_tensor *x, ebb_axes axes)
+{
+    return EBB_EMIT(v, sum, &axes, x);
+}
+static inline ebb_tensor *ebb__rule_mean(ebb_vjp *v, ebb_tensor *x, ebb_axes axes)
+{
+    return EBB_EMIT(v, mean, &axes, x);
+}
+static inline ebb_tensor *ebb__rule_scale(ebb_vjp *v, ebb_tensor *x, double factor)
+{
+    return EBB_EMIT(v, mul_scalar, &factor, x);
+}
+static inline ebb_tensor *ebb__rule_shift(ebb_vjp *v, ebb_tensor *x, double term)
+{
+    return EBB_EMIT(v, add_scalar, &term, x);
+}
+static inline ebb_tensor *ebb__rule_add(ebb_vjp *v, ebb_tensor *x, ebb_tensor *y)
+{
+    return EBB_EMIT(v, add, NULL, x, y);
+}
+static inline ebb_tensor *ebb__rule_sub(ebb_vjp *v, ebb_tensor *x, ebb_tensor *y)
+{
+    return EBB_EMIT(v, sub, NULL, x, y);
+}
+static inline ebb_tensor *ebb__rule_mul(ebb_vjp *v, ebb_tensor *x, ebb_tensor *y)
+{
+    return EBB_EMIT(v, mul, NULL, x, y);
+}
+/* sum(x * y) over everything: a scalar. */
+static inline ebb_tensor *ebb__rule_dot(ebb_vjp *v, ebb_tensor *x, ebb_tensor *y)
+{
+    return ebb__rule_sum(v, ebb__rule_mul(v, x, y), EBB_ALL);
+}
+
+#endif
