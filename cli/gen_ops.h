@@ -1,0 +1,41 @@
+/* gen_ops.h - what the parts of the generator share: parameter lists and wrapped text.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_CLI_GEN_OPS_H
+#define EBB_CLI_GEN_OPS_H
+
+#include "op/op.h"
+
+#include <stdio.h>
+
+enum { GEN_MAX_ITEMS = 24, GEN_ITEM_BYTES = 96, GEN_COLUMNS = 96 };
+
+typedef struct gen_list {
+    int n;
+    char item[GEN_MAX_ITEMS][GEN_ITEM_BYTES];
+} gen_list;
+
+/* Exits with a message: the table is not something to generate from. */
+_Noreturn void gen_refuse(const char *op, const char *format, ...) EBB_PRINTF(2, 3);
+void gen_add(gen_list *list, const char *format, ...) EBB_PRINTF(2, 3);
+
+/* "int64_t" and so on: the C type of an attribute as a parameter or member. */
+const char *gen_attr_type(const ebb_attr_spec *a);
+/* Declared parameters of the public function, and the same names as arguments. */
+void gen_params(gen_list *out, const ebb_op *op);
+void gen_args(gen_list *out, const ebb_op *op);
+/* What it returns: "ebb_tensor *" or "ebb_status ". */
+const char *gen_returns(const ebb_op *op);
+bool gen_is_public(const ebb_op *op);
+
+/* head, the items with ", " between, tail; continued under the end of head. */
+void gen_write_list(FILE *f, const char *head, const gen_list *items, const char *tail);
+/* Text broken at blanks; every line after the first begins with prefix. `column` is where the
+ * first line starts. Returns the column reached. */
+int gen_write_text(FILE *f, const char *text, const char *prefix, int column);
+
+void gen_header(FILE *f);
+void gen_calls(FILE *f);
+void gen_docs(FILE *f);
+void gen_sites(FILE *f);
+
+#endif

@@ -1,0 +1,139 @@
+/* gen_ops_calls.c - src/api/ops_gen.c: each public operation packs its attributes and calls.
+ * SPDX-License-Identifier: MIT */
+#include "gen_ops.h"
+
+#include "ops/ids.h"
+
+#include <string.h>
+
+static const char head_text[] =
+    "/* ops_gen.c - the public operations: each packs its attributes and runs its descriptor.\n"
+    " *\n"
+    " * Generated from the table of operations (src/ops/ops.def) by gen_ops; edit the "
+    "descriptors.\n"
+    " * SPDX-License-Identifier: MIT */\n"
+    "/* clang-format off */\n"
+    "#ifndef EBB_NO_SITES\n"
+    "#define EBB_NO_SITES\n"
+    "#endif\n"
+    "#include \"api/call.h\"\n"
+    "#include \"ops/ids.h\"\n"
+    "\n"
+    "#include <ebb/ops.h>\n"
+    "\n"
+    "#include <string.h>\n";
+
+static bool is_pair(const ebb_attr_spec *a)
+{
+    return a->kind == EBB_ATTR_PAIR || a->kind == EBB_ATTR_F64_PAIR;
+}
+
+/* The attributes in order of offset: that of the descriptor's struct. */
+static int by_offset(const ebb_attr_spec *sorted[GEN_MAX_ITEMS], const ebb_op *op)
+{
+    int n = 0;
+    for (const ebb_attr_spec *a = op->attrs; a && a->name; a++) {
+        if (n == GEN_MAX_ITEMS) gen_refuse(op->name, "too many attributes");
+        int i = n++;
+        for (; i > 0 && sorted[i - 1]->offset > a->offset; i--) sorted[i] = sorted[i - 1];
+        sorted[i] = a;
+    }
+    return n;
+}
+
+static void write_attr_struct(FILE *f, const ebb_op *op)
+{
+    const ebb_attr_spec *sorted[GEN_MAX_ITEMS];
+    int n = by_offset(sorted, op);
+    fprintf(f, "struct %s_attr {\n", op->name);
+    for (int i = 0; i < n; i++)
+        fprintf(f, "    %s %s%s;\n", gen_attr_type(sorted[i]), sorted[i]->name,
+                is_pair(sorted[i]) ? "[2]" : "");
+    fprintf(f, "};\n_Static_assert(sizeof(struct %s_attr) == %d, \"%s\");\n", op->name,
+            op->attr_bytes, op->name);
+    for (int i = 0; i < n; i++)
+        fprintf(f, "_Static_assert(offsetof(struct %s_attr, %s) == %d, \"%s\");\n", op->name,
+                sorted[i]->name, sorted[i]->offset, op->name);
+}
+
+static void write_option(FILE *f, const ebb_attr_spec *a)
+{
+    if (!is_pair(a)) {
+        fprintf(f, "        attr.%s = options->%s;\n", a->name, a->name);
+        return;
+    }
+    for (int i = 0; i < 2; i++)
+        fprintf(f, "        attr.%s[%d] = options->%s[%d];\n", a->name, i, a->name, i);
+}
+
+/* Padding is zeroed too: attributes are compared as bytes. */
+static void write_pack(FILE *f, const ebb_op *op, const char *failed)
+{
+    fprintf(f, "    struct %s_attr attr;\n    memset(&attr, 0, sizeof attr);\n", op->name);
+    for (const ebb_attr_spec *a = op->attrs; a && a->name; a++)
+        if (!a->option) fprintf(f, "    attr.%s = %s;\n", a->name, a->name);
+    if (!op->options) return;
+    fputs("    if (options != NULL) {\n", f);
+    fprintf(f, "        %sebb__call_reserved(&ebb__op_%s, options->reserved)%s;\n",
+            failed ? "if (" : "EBB_TRY(", op->name, failed ? " != EBB_OK) return NULL" : ")");
+    for (const ebb_attr_spec *a = op->attrs; a && a->name; a++)
+        if (a->option) write_option(f, a);
+    fputs("    }\n", f);
+}
+
+static void write_inputs(FILE *f, const ebb_op *op)
+{
+    if (op->n_in == 0 || (op->flags & EBB_OP_VARIADIC_IN)) return;
+    fputs("    ebb_tensor *const in[] = {", f);
+    for (int i = 0; i < op->n_in; i++) fprintf(f, "%s%s", i ? ", " : "", op->arg[i]);
+    fputs("};\n", f);
+}
+
+static void write_run(FILE *f, const ebb_op *op, const char *attr)
+{
+    const char *ctx = op->flags & EBB_OP_CREATE ? "ctx" : "NULL";
+    if (op->flags & EBB_OP_VARIADIC_OUT) {
+        if (op->n_in != 1 || (op->flags & EBB_OP_VARIADIC_IN))
+            gen_refuse(op->name, "variadic outputs of other than one input");
+        fprintf(f, "    return ebb__call_parts(%s_out, n_out, &ebb__op_%s, %s, in);\n",
+                op->result[0] ? op->result[0] : "parts", op->name, attr);
+    } else if (op->flags & EBB_OP_VARIADIC_IN) {
+        if (op->n_in != 1 || op->n_out != 1)
+            gen_refuse(op->name, "a list beside other inputs or outputs");
+        fprintf(f, "    return ebb__call_list(&ebb__op_%s, %s, %s, n);\n", op->name, attr,
+                op->arg[0]);
+    } else if (op->n_out == 1) {
+        fprintf(f, "    return ebb__call1(%s, &ebb__op_%s, %s, %d, %s);\n", ctx, op->name, attr,
+                op->n_in, op->n_in ? "in" : "NULL");
+    } else {
+        fputs("    ebb_tensor **const out[] = {", f);
+        for (int k = 0; k < op->n_out; k++)
+            fprintf(f, "%s%s_out", k ? ", " : "", op->result[k]);
+        fprintf(f, "};\n    return ebb__call_outs(out, %d, &ebb__op_%s, %s, %d, in);\n",
+                op->n_out, op->name, attr, op->n_in);
+    }
+}
+
+static void write_call(FILE *f, const ebb_op *op)
+{
+    char text[128];
+    gen_list params;
+    gen_params(&params, op);
+    bool one = op->n_out == 1 && !(op->flags & EBB_OP_VARIADIC_OUT);
+    fputc('\n', f);
+    if (op->attr_bytes) write_attr_struct(f, op);
+    snprintf(text, sizeof text, "%sebb_%s(", gen_returns(op), op->name);
+    gen_write_list(f, text, &params, ")\n");
+    fputs("{\n", f);
+    if (op->attr_bytes) write_pack(f, op, one ? "NULL" : NULL);
+    write_inputs(f, op);
+    write_run(f, op, op->attr_bytes ? "&attr" : "NULL");
+    fputs("}\n", f);
+}
+
+void gen_calls(FILE *f)
+{
+    fputs(head_text, f);
+    for (int i = 0; i < EBB__N_OPS; i++)
+        if (gen_is_public(ebb__op_table[i])) write_call(f, ebb__op_table[i]);
+}

@@ -1,0 +1,178 @@
+/* unary.c - elementary functions of one tensor.
+ *
+ * Rules keep the output where the derivative can be written with it (exp, sqrt, reciprocal),
+ * else the input. Step functions (sign, floor, ...) have no rule: their results are untracked.
+ * SPDX-License-Identifier: MIT */
+#include "ops/arith.h"
+#include "ops/ids.h"
+#include "ops/kernels/map.h"
+#include "ops/kernels/vmath.h"
+
+#include <stddef.h>
+
+#define ONE_SAMPLES                                                                            \
+    EBB_SAMPLES({.in = {"3x4"}}, {.in = {""}}, {.in = {"67"}}, {.in = {"2x1x3"}},              \
+                {.in = {"0x3"}})
+#define IN EBB_NEED_IN(0)
+#define OUT EBB_NEED_OUT(0)
+#define NONE 0
+
+/* One descriptor; the last argument is the range of inputs for tests. */
+#define UNARY(op_name, numbers, need_bits, rule, text, ...)                                    \
+    const ebb_op ebb__op_##op_name = {                                                         \
+        EBB_OP_HEAD(op_name),                                                                  \
+        .doc = text,                                                                           \
+        .n_in = 1,                                                                             \
+        .n_out = 1,                                                                            \
+        .arg = {"x"},                                                                          \
+        .flags = EBB_OP_STRIDED | EBB_OP_ALIAS_SAFE,                                           \
+        .bound = EBB_BOUND_MEMORY,                                                             \
+        .need = {need_bits},                                                                   \
+        .shape = numbers,                                                                      \
+        .forward = op_name##_forward,                                                          \
+        .vjp = rule,                                                                           \
+        .range = {__VA_ARGS__},                                                                \
+        ONE_SAMPLES,                                                                           \
+    };
+
+/* x * factor, x + term: attributes of mul_scalar and add_scalar. */
+static ebb_tensor *times(ebb_vjp *v, ebb_tensor *x, double factor)
+{
+    return EBB_EMIT(v, mul_scalar, &factor, x);
+}
+static ebb_tensor *plus(ebb_vjp *v, ebb_tensor *x, double term)
+{
+    return EBB_EMIT(v, add_scalar, &term, x);
+}
+
+/* ---- sign and size
+ * ----------------------------------------------------------------------------- */
+EBB_MAP1(neg, WRAPPING, -x)
+EBB_MAP1(abs, NUMBER, x <= 0 ? 0 - x : x)
+EBB_MAP1(sign, NUMBER, x > 0 ? 1 : x < 1 && x != 0 ? -1 : x)
+
+static void neg_vjp(ebb_vjp *v)
+{
+    ebb__give(v, 0, EBB_EMIT(v, neg, NULL, ebb__grad(v, 0)));
+}
+static void abs_vjp(ebb_vjp *v)
+{
+    ebb_tensor *sign = EBB_EMIT(v, sign, NULL, ebb__in(v, 0));
+    ebb__give(v, 0, EBB_EMIT(v, mul, NULL, ebb__grad(v, 0), sign));
+}
+
+UNARY(neg, ebb__shape_numbers, NONE, neg_vjp, "out = -x.", {-2, 2, 0})
+UNARY(abs, ebb__shape_numbers, IN, abs_vjp, "out = |x|; the gradient at 0 is 0.", {-2, 2, 0})
+UNARY(sign, ebb__shape_numbers, NONE, NULL, "out = -1, 0 or 1; NaN stays NaN.", {-2, 2, 0})
+
+/* ---- roots and powers
+ * -------------------------------------------------------------------------- */
+EBB_MAP1(sqrt, FLOAT, EBB_SQRT(x))
+EBB_MAP1(rsqrt, FLOAT, 1 / EBB_SQRT(x))
+EBB_MAP1(reciprocal, FLOAT, 1 / x)
+EBB_MAP1(square, WRAPPING, x *x)
+
+static void sqrt_vjp(ebb_vjp *v)
+{
+    ebb_tensor *twice = times(v, ebb__out(v, 0), 2);
+    ebb__give(v, 0, EBB_EMIT(v, div, NULL, ebb__grad(v, 0), twice));
+}
+/* y = x^(-1/2): dy/dx = -y^3 / 2. */
+static void rsqrt_vjp(ebb_vjp *v)
+{
+    ebb_tensor *y = ebb__out(v, 0), *y2 = EBB_EMIT(v, square, NULL, y);
+    ebb_tensor *slope = times(v, EBB_EMIT(v, mul, NULL, y2, y), -0.5);
+    ebb__give(v, 0, EBB_EMIT(v, mul, NULL, ebb__grad(v, 0), slope));
+}
+static void reciprocal_vjp(ebb_vjp *v)
+{
+    ebb_tensor *y2 = EBB_EMIT(v, square, NULL, ebb__out(v, 0));
+    ebb_tensor *part = EBB_EMIT(v, mul, NULL, ebb__grad(v, 0), y2);
+    ebb__give(v, 0, EBB_EMIT(v, neg, NULL, part));
+}
+static void square_vjp(ebb_vjp *v)
+{
+    ebb_tensor *twice = times(v, ebb__grad(v, 0), 2);
+    ebb__give(v, 0, EBB_EMIT(v, mul, NULL, twice, ebb__in(v, 0)));
+}
+
+UNARY(sqrt, ebb__shape_floats, OUT, sqrt_vjp,
+      "out = sqrt(x), NaN for x < 0; the gradient at 0 is infinite.", {0.2, 3, 0})
+UNARY(rsqrt, ebb__shape_floats, OUT, rsqrt_vjp, "out = 1 / sqrt(x).", {0.2, 3, 0})
+UNARY(reciprocal, ebb__shape_floats, OUT, reciprocal_vjp, "out = 1 / x.", {0.4, 3, 0})
+UNARY(square, ebb__shape_numbers, IN, square_vjp, "out = x * x.", {-2, 2, 0})
+
+/* ---- exponential, logarithm
+ * -------------------------------------------------------------------- */
+EBB_MAP1(exp, FLOAT, EBB_EXP(x))
+EBB_MAP1(expm1, FLOAT, EBB_EXPM1(x))
+EBB_MAP1(log, FLOAT, EBB_LOG(x))
+EBB_MAP1(log1p, FLOAT, EBB_LOG1P(x))
+
+static void exp_vjp(ebb_vjp *v)
+{
+    ebb__give(v, 0, EBB_EMIT(v, mul, NULL, ebb__grad(v, 0), ebb__out(v, 0)));
+}
+static void expm1_vjp(ebb_vjp *v)
+{
+    ebb_tensor *slope = plus(v, ebb__out(v, 0), 1);
+    ebb__give(v, 0, EBB_EMIT(v, mul, NULL, ebb__grad(v, 0), slope));
+}
+static void log_vjp(ebb_vjp *v)
+{
+    ebb__give(v, 0, EBB_EMIT(v, div, NULL, ebb__grad(v, 0), ebb__in(v, 0)));
+}
+static void log1p_vjp(ebb_vjp *v)
+{
+    ebb_tensor *below = plus(v, ebb__in(v, 0), 1);
+    ebb__give(v, 0, EBB_EMIT(v, div, NULL, ebb__grad(v, 0), below));
+}
+
+UNARY(exp, ebb__shape_floats, OUT, exp_vjp, "out = exp(x).", {-2, 2, 0})
+UNARY(expm1, ebb__shape_floats, OUT, expm1_vjp, "out = exp(x) - 1, exact near 0.", {-2, 2, 0})
+UNARY(log, ebb__shape_floats, IN, log_vjp, "out = ln(x), NaN for x < 0.", {0.2, 3, 0})
+UNARY(log1p, ebb__shape_floats, IN, log1p_vjp, "out = ln(1 + x), exact near 0.", {-0.7, 3, 0})
+
+/* ---- angles, error function
+ * -------------------------------------------------------------------- */
+EBB_MAP1(sin, FLOAT, EBB_SIN(x))
+EBB_MAP1(cos, FLOAT, EBB_COS(x))
+EBB_MAP1(erf, FLOAT, EBB_ERF(x))
+
+static void sin_vjp(ebb_vjp *v)
+{
+    ebb_tensor *slope = EBB_EMIT(v, cos, NULL, ebb__in(v, 0));
+    ebb__give(v, 0, EBB_EMIT(v, mul, NULL, ebb__grad(v, 0), slope));
+}
+static void cos_vjp(ebb_vjp *v)
+{
+    ebb_tensor *slope = EBB_EMIT(v, neg, NULL, EBB_EMIT(v, sin, NULL, ebb__in(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, mul, NULL, ebb__grad(v, 0), slope));
+}
+/* d erf / dx = 2 / sqrt(pi) exp(-x^2). */
+static void erf_vjp(ebb_vjp *v)
+{
+    static const double two_by_root_pi = 1.12837916709551257390;
+    ebb_tensor *x2 = EBB_EMIT(v, square, NULL, ebb__in(v, 0));
+    ebb_tensor *bell = EBB_EMIT(v, exp, NULL, EBB_EMIT(v, neg, NULL, x2));
+    ebb_tensor *part = EBB_EMIT(v, mul, NULL, ebb__grad(v, 0), bell);
+    ebb__give(v, 0, times(v, part, two_by_root_pi));
+}
+
+UNARY(sin, ebb__shape_floats, IN, sin_vjp, "out = sin(x), radians.", {-3, 3, 0})
+UNARY(cos, ebb__shape_floats, IN, cos_vjp, "out = cos(x), radians.", {-3, 3, 0})
+UNARY(erf, ebb__shape_floats, IN, erf_vjp,
+      "out = 2 / sqrt(pi) * (integral of exp(-t^2) from 0 to x).", {-2, 2, 0})
+
+/* ---- to whole numbers
+ * -------------------------------------------------------------------------- */
+EBB_MAP1(floor, FLOAT, EBB_FLOOR(x))
+EBB_MAP1(ceil, FLOAT, EBB_CEIL(x))
+EBB_MAP1(round, FLOAT, EBB_RINT(x))
+EBB_MAP1(trunc, FLOAT, EBB_TRUNC(x))
+
+UNARY(floor, ebb__shape_floats, NONE, NULL, "out = the largest whole number <= x.", {-2, 2, 0})
+UNARY(ceil, ebb__shape_floats, NONE, NULL, "out = the smallest whole number >= x.", {-2, 2, 0})
+UNARY(round, ebb__shape_floats, NONE, NULL,
+      "out = the whole number nearest to x; halves go to the even one.", {-2, 2, 0})
+UNARY(trunc, ebb__shape_floats, NONE, NULL, "out = x without its fraction.", {-2, 2, 0})
