@@ -37,8 +37,6 @@ function(ebb_add_layer layer)
     string(REPLACE "/" "_" name "ebb_layer_${layer}")
     add_library(${name} OBJECT ${sources})
     target_link_libraries(${name} PRIVATE ebb_warnings ebb_codegen)
-    # The line in a message is the user's, not that of a call inside the library.
-    target_compile_definitions(${name} PRIVATE EBB_NO_SITES)
     target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
     if(NOT layer STREQUAL "base" AND NOT layer STREQUAL "graph")
         target_include_directories(
