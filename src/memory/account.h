@@ -1,7 +1,9 @@
 /* account.h - exact bytes of one context, by kind, with the peak; the budget is enforced here.
  *
  * Every charge counts against the context and all its ancestors, or against none of them.
- * used = sum of all kinds but CACHE; used <= budget at every moment.
+ * used = sum of all kinds but CACHE; used <= budget at every moment. The pool's slabs are
+ * charged to the root as BOOKKEEPING, whole; what lies in them and has another kind (tiny
+ * values) moves there from BOOKKEEPING, so no byte counts twice.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_MEMORY_ACCOUNT_H
 #define EBB_MEMORY_ACCOUNT_H
@@ -10,21 +12,34 @@
 
 typedef struct ebb__account ebb__account;
 
-/* parent may be NULL. Locks are skipped where single_threaded. */
+/* parent may be NULL. Locks are skipped where single_threaded. budget_bytes 0: none. */
 ebb_status ebb__account_create(ebb__account **out, const ebb_allocator *allocator,
                                ebb__account *parent, size_t budget_bytes, bool single_threaded);
+/* Its children are gone, and everything charged to it, where it has a parent. */
 void ebb__account_destroy(ebb__account *a);
-/* E_BUDGET (with the report filled: need, budget, need by kind) where it would exceed a budget. */
+/* E_BUDGET (with the report filled: need, budget, need by kind) where it would exceed a budget;
+ * then nothing has changed, the peak included. */
 ebb_status ebb__account_charge(ebb__account *a, ebb_kind kind, size_t bytes);
+/* The same without a failure recorded: for callers that can make room and try again. */
+bool ebb__account_try(ebb__account *a, ebb_kind kind, size_t bytes);
 void ebb__account_discharge(ebb__account *a, ebb_kind kind, size_t bytes);
 /* Bytes change their kind: never fails. */
 void ebb__account_move(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes);
+/* Bytes of `kind` that lie in a slab: out of the root's BOOKKEEPING, charged to accounts below
+ * the root. False where one of their budgets refuses. */
+bool ebb__account_try_pooled(ebb__account *a, ebb_kind kind, size_t bytes);
+void ebb__account_discharge_pooled(ebb__account *a, ebb_kind kind, size_t bytes);
 /* Bytes held in CACHE: no budget, not in used. */
 void ebb__account_cache(ebb__account *a, int64_t delta_bytes);
 /* Bytes that may still be charged; SIZE_MAX without a budget. */
 size_t ebb__account_free(const ebb__account *a);
+/* 0: none. */
+size_t ebb__account_budget(const ebb__account *a);
 /* E_BUDGET, nothing charged, where `bytes` more of `kind` would not fit. */
 ebb_status ebb__account_check(ebb__account *a, ebb_kind kind, size_t bytes);
+/* Records why `bytes` of `kind` were refused: E_BUDGET, with the report. */
+ebb_status ebb__account_refuse(const ebb__account *a, ebb_kind kind, size_t bytes);
+/* Fills used, peak, budget and bytes by kind; the rest of *out is left alone. */
 void ebb__account_stats(ebb_stats *out, const ebb__account *a);
 void ebb__account_reset_peak(ebb__account *a);
 /* The operation that peaks are attributed to is the one named by ebb__error_op_set. */

@@ -1,20 +1,27 @@
 /* arena.h - blocks of bytes of one root context, recycled and never given back on every free.
  *
- * Chunks from the allocator hook hold address-ordered blocks, neighbours coalesce, free blocks wait
- * in bins by size; best fit. All blocks are 64-byte aligned and a multiple of 64 bytes. The caller
- * holds the memory lock (value.h). Free bytes inside chunks are accounted as CACHE by the owner.
+ * Chunks from the allocator hook hold address-ordered blocks, neighbours coalesce, free blocks
+ * wait in bins by size; best fit. All blocks are 64-byte aligned and a multiple of 64 bytes; a
+ * used block has no header, so what is charged for it is all it takes. The caller holds the
+ * memory lock (memory.h). Free bytes inside chunks are accounted as CACHE by the owner.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_MEMORY_ARENA_H
 #define EBB_MEMORY_ARENA_H
 
 #include "base/alloc.h"
 
+enum { EBB__ARENA_GRAIN = 64 };
+
 typedef struct ebb__arena ebb__arena;
 ebb__arena *ebb__arena_create(const ebb_allocator *allocator); /* NULL: refused */
 void ebb__arena_destroy(ebb__arena *a);
+/* Chunks shall not take more than this where it can be helped: before one that would, empty
+ * chunks go back, and it is no larger than what is asked for. SIZE_MAX: no limit. */
+void ebb__arena_set_limit(ebb__arena *a, size_t chunk_bytes);
 /* bytes > 0; NULL where the allocator refused. */
 void *ebb__arena_alloc(ebb__arena *a, size_t bytes);
-void ebb__arena_free(ebb__arena *a, void *p);
+/* bytes as given to ebb__arena_alloc. */
+void ebb__arena_free(ebb__arena *a, void *p, size_t bytes);
 /* Chunks without a used block go back to the allocator. */
 void ebb__arena_trim(ebb__arena *a);
 size_t ebb__arena_chunk_bytes(const ebb__arena *a);

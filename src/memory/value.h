@@ -1,4 +1,5 @@
-/* value.h - storage, value, block and recipe: what bytes are, why they live, how to get them back.
+/* value.h - storage, value, block and recipe: what bytes are, why they live, how to get them
+ * back.
  *
  * storage  what views share: identity and version. Holds one use of its current value.
  * value    immutable content of a storage at one version; resident, or dropped with a recipe.
@@ -6,22 +7,23 @@
  * record   one application of an operation: what the graph node keeps (saves) and how to run it
  *          again (recipe). One object serves both.
  *
- * Exact liveness. A value's bytes are needed while it has a use: its storage's (while the storage
- * has a tensor), a save by a live node, or a needed dropped value whose recipe reads it. The moment
- * none is left they go. The struct lives on while a recipe reads it (refs). A record lives while a
- * node holds it, or a value made by it lives.
+ * Exact liveness. A value's bytes are needed while it has a use: its storage's (while the
+ * storage has a tensor), a save by a live node, or a needed dropped value whose recipe reads
+ * it. The moment none is left they go. The struct lives on while a recipe reads it (refs). A
+ * record lives while a node holds it, or a value made by it lives.
  *
  * Sources. A value without recipe (user data, parameters) whose bytes are gone is LOST; records
- * that read a lost value are broken: they let go of their inputs and cannot be run again, and so on
- * through unneeded values. A value at recipe depth 1,024 is made a source at birth, so a loop
- * h = f(h) holds a bounded chain.
+ * that read a lost value are broken: they let go of their inputs and cannot be run again, and
+ * so on through unneeded values. A value at recipe depth 1,024 is made a source at birth, so a
+ * loop h = f(h) holds a bounded chain.
  *
- * Tiny values (<= EBB__TINY_BYTES) are sources that keep their bytes as long as the struct lives: a
- * recipe would cost more than they do. Only refs counts for them; their blocks come from the pool.
+ * Tiny values (<= EBB__TINY_BYTES) are sources that keep their bytes as long as the struct
+ * lives: a recipe would cost more than they do. Only refs counts for them; their blocks come
+ * from the pool.
  *
- * Locks. `refs` and `uses` are atomic. Everything else of non-tiny values, records' links and the
- * arena are guarded by the memory's one mutex (skipped in single-threaded contexts). uses goes from
- * 0 to 1 only under that mutex. No callback runs under it.
+ * Locks. `refs` and `uses` are atomic. Everything else of non-tiny values, records' links and
+ * the arena are guarded by the memory's one mutex (skipped in single-threaded contexts). uses
+ * goes from 0 to 1 only under that mutex. No callback runs under it.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_MEMORY_VALUE_H
 #define EBB_MEMORY_VALUE_H
@@ -42,19 +44,23 @@ typedef enum ebb__value_state {
 } ebb__value_state;
 
 struct ebb__value {
-    atomic_uint refs; /* structs: 1 for all uses together, 1 per reading recipe (tiny: every use) */
+    atomic_uint
+        refs; /* structs: 1 for all uses together, 1 per reading recipe (tiny: every use) */
     atomic_uint uses; /* bytes: storage, saves, dropped dependents */
-    uint8_t state, kind, out_index;
-    bool tiny, external; /* external: the user's memory (adopted); freed through release hook */
+    uint8_t state, kind;
+    uint16_t out_index; /* which of its recipe's outputs it is */
+    bool tiny,
+        external; /* external: the user's memory (adopted); freed through its done hook */
     atomic_uint pins;
-    uint16_t depth;      /* of the recipe chain above; 0: source */
-    bool moved;          /* a write took the bytes: saves of this value are refused in backward */
-    size_t bytes;        /* as allocated (rounded up to 64; tiny: exact, at least 1) */
-    void *data;          /* NULL unless resident */
+    uint16_t depth; /* of the recipe chain above; 0: source */
+    bool moved;     /* a write took the bytes: saves of this value are refused in backward */
+    size_t bytes;   /* as allocated (rounded up to 64; tiny: exact, at least 1) */
+    void *data;     /* NULL unless resident */
     ebb__record *recipe; /* NULL: source */
     union {
         ebb__read *readers;    /* recipes that read it */
         const char *moved_by;  /* moved: the writer's operation name, static */
+        ebb__value *next_gone; /* of a dead tiny value */
     };
     ebb_context *ctx; /* whose account is charged */
 };
@@ -71,12 +77,13 @@ struct ebb__read { /* one input of a recipe, linked at the value it reads */
 };
 
 /* The struct is followed in one allocation by in[n_in], out[n_out] (values made, by-products
- * included; weak), read[n_in] where it is a recipe, then tail_bytes of the op layer's (attributes,
- * layouts). */
+ * included; weak), read[n_in] where it is a recipe, then tail_bytes of the op layer's
+ * (attributes, layouts). */
 struct ebb__record {
     atomic_uint refs;
     uint16_t n_in, n_out;
-    bool is_recipe, broken;
+    bool is_recipe, broken; /* broken: cannot be run and holds no reads; until linked, and again
+                               once an input is lost */
     uint16_t tail_bytes;
     uint32_t bytes;          /* of the whole allocation */
     uint64_t saved_in;       /* bit i: a use of in[i] is held for the node (i < 64; the last bit
@@ -84,32 +91,42 @@ struct ebb__record {
     uint32_t saved_out;      /* the same for out[k] */
     const struct ebb_op *op; /* opaque here */
     ebb_context *ctx;
-    uint64_t random_base;    /* Philox counter of a random operation */
-    const char *file;        /* recording site, NULL where not recorded */
+    uint64_t random_base; /* Philox counter of a random operation */
+    const char *file;     /* recording site, NULL where not recorded */
     int32_t line;
     int32_t n_threads; /* the kernel ran with */
     ebb__value **in, **out;
     ebb__read *read;
-    void *tail;
+    union {
+        void *tail;
+        ebb__record *next_dead; /* once refs is 0 */
+    };
 };
 
-/* ---- memory of a root context ---------------------------------------------------------------- */
+/* ---- memory of a root context
+ * ---------------------------------------------------------------- */
 typedef struct ebb__memory ebb__memory;
-/* Uses ctx->allocator, ctx->single_threaded; ctx->account must be set. Creates the pool and sets
- * ctx->pool and ctx->memory: slabs are charged as BOOKKEEPING for object bytes when read (see
- * ebb__memory_stats) and enforced as slabs. */
+/* Uses ctx->root, ctx->parent, ctx->allocator, ctx->single_threaded; ctx->account must be set.
+ * Sets ctx->pool and ctx->memory: of a root, new ones; of a child, the root's. Slabs of the
+ * pool are charged whole to the root, so that its budget holds for them; as BOOKKEEPING the
+ * statistics show the objects in them, the rest as CACHE. Errors: E_NOMEM, E_BUDGET. */
 ebb_status ebb__memory_create(ebb_context *ctx);
+/* A root's goes with all that is left in it; done hooks of adopted values are called. A child
+ * must have no values or records left. */
 void ebb__memory_destroy(ebb_context *ctx);
-/* Completes an account's stats with BOOKKEEPING and CACHE of pool and arena. */
+/* Completes an account's stats (of a root) with what pool and arena hold: afterwards
+ * BOOKKEEPING counts objects, and CACHE what is free in slabs and chunks. The peak counts slabs
+ * whole. */
 void ebb__memory_stats(ebb_stats *out, const ebb_context *ctx);
 void ebb__memory_trim(ebb_context *ctx);
 
-/* Called (if set) after each charge that needed room and before failing with E_BUDGET: a policy may
- * make room; returns true to try again. Kept in the memory, not in a global. */
+/* Called (if set) where a charge or the allocator has refused `bytes`, before the failure is
+ * recorded: a policy may make room; returns true to try again. Called without locks. */
 typedef bool (*ebb__pressure_fn)(ebb_context *ctx, size_t bytes);
 void ebb__memory_set_pressure(ebb_context *ctx, ebb__pressure_fn fn);
 
-/* Trace of values made and gone, for tests, reports and the planner; NULL: off. */
+/* Trace of values' bytes made and gone, for tests, reports and the planner; NULL: off. Set
+ * while no call is in progress. The callback must not call back into the library. */
 typedef struct ebb__memory_event {
     enum { EBB__EVENT_MADE, EBB__EVENT_GONE } what;
     const ebb__value *value;
@@ -119,15 +136,19 @@ typedef struct ebb__memory_event {
 typedef void (*ebb__memory_trace_fn)(void *user, const ebb__memory_event *e);
 void ebb__memory_set_trace(ebb_context *ctx, ebb__memory_trace_fn fn, void *user);
 
-/* ---- values and storages ---------------------------------------------------------------------- */
-/* A resident value with one use for the caller; content unspecified. bytes may be 0 (then one byte
- * is allocated). Errors: E_BUDGET, E_NOMEM; nothing changed. */
+/* ---- values and storages
+ * ---------------------------------------------------------------------- */
+/* A resident value with one use for the caller; content unspecified. bytes may be 0 (then one
+ * byte is allocated). Errors: E_BUDGET, E_NOMEM, E_SHAPE the size overflows; nothing changed.
+ */
 ebb_status ebb__value_create(ebb__value **out, ebb_context *ctx, size_t bytes, ebb_kind kind);
-/* A value on the user's memory (charged as DATA: 0 bytes); done(user) runs once when it goes. */
+/* A value on the user's memory (charged as DATA: 0 bytes); done(user), which may be NULL, runs
+ * once when it goes, without locks; it may release other things. On failure it is not called.
+ */
 ebb_status ebb__value_adopt(ebb__value **out, ebb_context *ctx, void *data, size_t bytes,
                             void (*done)(void *user), void *user);
-ebb__value *ebb__value_use(ebb__value *v); /* the caller holds a use already */
-void ebb__value_unuse(ebb__value *v);
+ebb__value *ebb__value_use(ebb__value *v);              /* the caller holds a use already */
+void ebb__value_unuse(ebb__value *v);                   /* NULL is ignored */
 void ebb__value_set_kind(ebb__value *v, ebb_kind kind); /* moves the accounted bytes */
 /* Scratch of one kernel: charged as SCRATCH until freed; 64-byte aligned. */
 ebb_status ebb__scratch_alloc(void **out, ebb_context *ctx, size_t bytes);
@@ -137,43 +158,57 @@ void ebb__scratch_free(ebb_context *ctx, void *p, size_t bytes);
 ebb_status ebb__storage_create(ebb__storage **out, ebb__value *take_v);
 ebb__storage *ebb__storage_keep(ebb__storage *s);
 void ebb__storage_release(ebb__storage *s);
-/* Prepares a write: afterwards s->value is a source that nobody else saves or reads, its bytes are
- * writable, s->version has moved. keep_content: the bytes are the old ones (they move over); else
- * unspecified. Saves of the old value are marked moved by `writer`; recipes that read it break,
- * after dropped values that need it were made resident (`restore`, may be NULL where none is
- * dropped). Errors leave everything as it was. */
+/* Prepares a write: afterwards s->value is a resident source that nobody else saves or reads,
+ * its bytes are the old ones and writable, s->version has moved. Where the old value is saved,
+ * its bytes move to a new value and it is marked moved by `writer` (a tiny one keeps them);
+ * recipes that read it break, after dropped values that need it were made resident by `restore`
+ * and became sources. restore gets a dropped value, of which the caller holds a use, and leaves
+ * it resident; it may be NULL where nothing can be dropped. Called by whoever has the storage
+ * to himself. Errors: restore's, E_NOMEM, E_BUDGET; the content of every value is as it was. */
 ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
                               ebb_status (*restore)(ebb__value *dropped));
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records
+ * ------------------------------------------------------------------------------------ */
 /* A record with one ref, all in[] and out[] NULL, tail uninitialised, 16-byte aligned. */
 ebb_status ebb__record_create(ebb__record **out, ebb_context *ctx, const struct ebb_op *op,
-                              uint16_t n_in, uint16_t n_out, bool is_recipe, uint16_t tail_bytes);
+                              uint16_t n_in, uint16_t n_out, bool is_recipe,
+                              uint16_t tail_bytes);
 ebb__record *ebb__record_keep(ebb__record *r);
-void ebb__record_release(ebb__record *r);
-/* The record becomes the recipe of the values out[k] that are not tiny: in[] (already set; each
- * value used by the caller meanwhile) are linked as read; out[] gets recipe pointers and depths.
- * Where the depth would pass EBB__RECIPE_DEPTH_MAX, or an input is lost, they stay sources. */
-void ebb__record_link(ebb__record *r);
-/* The node's saves: takes a use of each in[i]/out[k] named by the masks; and gives them back
- * (bytes may go). unsave is idempotent. in[] not saved and not read by a recipe may stay NULL. */
+void ebb__record_release(ebb__record *r); /* NULL is ignored */
+/* The node's saves: takes a use of each in[i]/out[k] named by the masks (NULLs are passed
+ * over). Called once, before ebb__record_link, with in[] and out[] set and used by the caller.
+ * A record that is no recipe forgets (sets NULL) what it does not save. */
 void ebb__record_save(ebb__record *r, uint64_t in_mask, uint32_t out_mask);
+/* Gives the saves back (bytes may go); idempotent. */
 void ebb__record_unsave(ebb__record *r);
+/* The record becomes the recipe of the values out[k] that are not tiny: in[] (set; each value
+ * used by the caller meanwhile) are linked as read; out[] gets recipe pointers and depths.
+ * Where the depth would reach EBB__RECIPE_DEPTH_MAX, or an input is lost, they stay sources.
+ * Afterwards out[k] is NULL where the record is neither the recipe of it nor saves it (so too
+ * once such a value is gone), in[i] where it neither reads nor saves it. */
+void ebb__record_link(ebb__record *r);
 
-/* ---- drop and restore: the mechanism under recompute and eviction -------------------------------- */
-/* Can its bytes be made again: walks the recipe chain, by work list. */
+/* ---- drop and restore: the mechanism under recompute and eviction
+ * -------------------------------- */
+/* Can its bytes be made again: it has a recipe in force. (No input of one is ever lost: losing
+ * it would have broken the recipe.) */
 bool ebb__value_can_drop(ebb__value *v);
-/* Drops a resident, unpinned value's bytes; its recipe's inputs gain a use each (and so on). False
- * if it cannot be dropped. */
+/* Drops a resident, unpinned value's bytes; its recipe's inputs gain a use each (and so on).
+ * False if it cannot be dropped. */
 bool ebb__value_drop(ebb__value *v);
-/* Gives a dropped value a new block (content unspecified, to be filled by its recipe) and takes
- * back the uses it held of its inputs when `ebb__value_restored` is called. */
+/* Gives a dropped value a new block (content unspecified, to be filled by its recipe). Whoever
+ * does this holds a use of the value and is the only one to. Errors: E_BUDGET, E_NOMEM. */
 ebb_status ebb__value_reserve(ebb__value *v);
+/* The recipe has run: the value is resident and gives back the uses it held of its inputs. */
 void ebb__value_restored(ebb__value *v);
-void ebb__value_pin(ebb__value *v);
+/* The recipe has failed: the block goes back, the value is dropped as before. */
+void ebb__value_unreserve(ebb__value *v);
+/* Keeps the bytes where they are; false, and nothing is pinned, where there are none. */
+bool ebb__value_pin(ebb__value *v);
 void ebb__value_unpin(ebb__value *v);
 
-/* Audits links and counts; first fault or NULL. */
+/* Audits links, counts and the arena while no call is in progress; first fault or NULL. */
 const char *ebb__memory_check(ebb_context *ctx);
 
 #endif

@@ -1,0 +1,276 @@
+/* account.c - exact bytes of one context, by kind, with the peak; the budget is enforced here.
+ *
+ * Invariants: used is the sum of bytes[] but CACHE, and at most budget where there is one; an
+ * account's used is at least that of its children together. One account is locked at a time, so
+ * a charge walks from the context to the root and goes back on a refusal; peaks are taken only
+ * when all have agreed.
+ * SPDX-License-Identifier: MIT */
+#include "memory/account.h"
+
+#include "base/check.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { N_KINDS = EBB_KIND_CACHE + 1 };
+
+struct ebb__account {
+    ebb__lock lock;
+    bool single_threaded;
+    ebb__account *parent;
+    size_t budget, used, bytes[N_KINDS];
+    size_t peak, peak_by_kind[N_KINDS];
+    const char *peak_op; /* an operation's name outlives the context */
+    ebb_allocator allocator;
+};
+
+const char *ebb_kind_name(ebb_kind k)
+{
+    switch (k) {
+#define X(name, value, text)                                                                   \
+    case EBB_KIND_##name:                                                                      \
+        return text;
+        EBB_KIND_MAP(X)
+#undef X
+    }
+    return "not an ebb_kind";
+}
+
+static inline void account_lock(ebb__account *a)
+{
+    if (!a->single_threaded) ebb__lock_take(&a->lock);
+}
+
+static inline void account_unlock(ebb__account *a)
+{
+    if (!a->single_threaded) ebb__lock_give(&a->lock);
+}
+
+ebb_status ebb__account_create(ebb__account **out, const ebb_allocator *allocator,
+                               ebb__account *parent, size_t budget_bytes, bool single_threaded)
+{
+    ebb__account *a = ebb__alloc(allocator, sizeof *a, 64);
+    if (!a)
+        return ebb__fail(EBB_E_NOMEM, "the allocator refused %zu bytes for a context",
+                         sizeof *a);
+    memset(a, 0, sizeof *a);
+    a->single_threaded = single_threaded;
+    a->parent = parent;
+    a->budget = budget_bytes;
+    a->allocator = *allocator;
+    *out = a;
+    return EBB_OK;
+}
+
+void ebb__account_destroy(ebb__account *a)
+{
+    if (!a) return;
+    EBB_ASSERT(!a->parent || a->used == 0);
+    ebb_allocator allocator = a->allocator;
+    ebb__free(&allocator, a, sizeof *a);
+}
+
+static inline bool fits(const ebb__account *a, size_t bytes)
+{
+    return !a->budget ? bytes <= SIZE_MAX - a->used : bytes <= a->budget - a->used;
+}
+
+/* The account is locked. */
+static inline void peak_note(ebb__account *a)
+{
+    if (a->used <= a->peak) return;
+    a->peak = a->used;
+    memcpy(a->peak_by_kind, a->bytes, sizeof a->bytes);
+    a->peak_op = ebb__error_op();
+}
+
+static bool add(ebb__account *a, ebb_kind kind, size_t bytes, bool note_peak)
+{
+    account_lock(a);
+    bool ok = fits(a, bytes);
+    if (ok) {
+        a->used += bytes;
+        a->bytes[kind] += bytes;
+        if (note_peak) peak_note(a);
+    }
+    account_unlock(a);
+    return ok;
+}
+
+static void take_off(ebb__account *a, ebb_kind kind, size_t bytes)
+{
+    account_lock(a);
+    EBB_ASSERT(a->bytes[kind] >= bytes && a->used >= bytes);
+    a->used -= bytes;
+    a->bytes[kind] -= bytes;
+    account_unlock(a);
+}
+
+static void swap_kind(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes)
+{
+    account_lock(a);
+    EBB_ASSERT(a->bytes[from] >= bytes);
+    a->bytes[from] -= bytes;
+    a->bytes[to] += bytes;
+    account_unlock(a);
+}
+
+/* Charges a and its ancestors below `end`. */
+static bool try_below(ebb__account *a, const ebb__account *end, ebb_kind kind, size_t bytes)
+{
+    for (ebb__account *p = a; p != end; p = p->parent) {
+        if (add(p, kind, bytes, false)) continue;
+        for (ebb__account *q = a; q != p; q = q->parent) take_off(q, kind, bytes);
+        return false;
+    }
+    for (ebb__account *p = a; p != end; p = p->parent) {
+        account_lock(p);
+        peak_note(p);
+        account_unlock(p);
+    }
+    return true;
+}
+
+bool ebb__account_try(ebb__account *a, ebb_kind kind, size_t bytes)
+{
+    EBB_ASSERT(kind < EBB_KIND_CACHE);
+    return a->parent ? try_below(a, NULL, kind, bytes) : add(a, kind, bytes, true);
+}
+
+ebb_status ebb__account_charge(ebb__account *a, ebb_kind kind, size_t bytes)
+{
+    return ebb__account_try(a, kind, bytes) ? EBB_OK : ebb__account_refuse(a, kind, bytes);
+}
+
+void ebb__account_discharge(ebb__account *a, ebb_kind kind, size_t bytes)
+{
+    for (; a; a = a->parent) take_off(a, kind, bytes);
+}
+
+void ebb__account_move(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes)
+{
+    for (; a; a = a->parent) swap_kind(a, from, to, bytes);
+}
+
+static ebb__account *root_of(ebb__account *a)
+{
+    while (a->parent) a = a->parent;
+    return a;
+}
+
+bool ebb__account_try_pooled(ebb__account *a, ebb_kind kind, size_t bytes)
+{
+    ebb__account *root = root_of(a);
+    if (a != root && !try_below(a, root, kind, bytes)) return false;
+    swap_kind(root, EBB_KIND_BOOKKEEPING, kind, bytes);
+    return true;
+}
+
+void ebb__account_discharge_pooled(ebb__account *a, ebb_kind kind, size_t bytes)
+{
+    for (; a->parent; a = a->parent) take_off(a, kind, bytes);
+    swap_kind(a, kind, EBB_KIND_BOOKKEEPING, bytes);
+}
+
+void ebb__account_cache(ebb__account *a, int64_t delta_bytes)
+{
+    for (; a; a = a->parent) {
+        account_lock(a);
+        a->bytes[EBB_KIND_CACHE] += (size_t)delta_bytes; /* wraps back for negative ones */
+        account_unlock(a);
+    }
+}
+
+/* A lock is no part of an account's value. */
+static ebb__account *unconst(const ebb__account *a)
+{
+    return (ebb__account *)(uintptr_t)a;
+}
+
+size_t ebb__account_free(const ebb__account *a)
+{
+    size_t least = SIZE_MAX;
+    for (ebb__account *p = unconst(a); p; p = p->parent) {
+        account_lock(p);
+        size_t left = p->budget ? p->budget - p->used : SIZE_MAX;
+        account_unlock(p);
+        if (left < least) least = left;
+    }
+    return least;
+}
+
+size_t ebb__account_budget(const ebb__account *a)
+{
+    return a->budget;
+}
+
+ebb_status ebb__account_check(ebb__account *a, ebb_kind kind, size_t bytes)
+{
+    return bytes <= ebb__account_free(a) ? EBB_OK : ebb__account_refuse(a, kind, bytes);
+}
+
+ebb_status ebb__account_refuse(const ebb__account *a, ebb_kind kind, size_t bytes)
+{
+    ebb__account *tightest = unconst(a), copy;
+    size_t least = SIZE_MAX;
+    for (ebb__account *p = unconst(a); p; p = p->parent) {
+        account_lock(p);
+        size_t left = p->budget ? p->budget - p->used : SIZE_MAX;
+        account_unlock(p);
+        if (left < least) {
+            least = left;
+            tightest = p;
+        }
+    }
+    account_lock(tightest);
+    copy = *tightest;
+    account_unlock(tightest);
+    int largest = 0;
+    for (int k = 1; k < EBB_KIND_CACHE; k++)
+        if (copy.bytes[k] > copy.bytes[largest]) largest = k;
+
+    ebb_budget_report *report = ebb__budget_report();
+    memset(report, 0, sizeof *report);
+    report->needed_bytes = bytes;
+    report->budget_bytes = copy.budget;
+    report->needed_by_kind[kind] = bytes;
+    if (!copy.budget)
+        return ebb__fail(EBB_E_BUDGET, "%zu bytes overflow the count of bytes in use", bytes);
+    return ebb__fail(EBB_E_BUDGET,
+                     "%zu bytes of kind %s are needed, %zu of the budget of %zu are free; most "
+                     "is held as %s (%zu)",
+                     bytes, ebb_kind_name(kind), copy.budget - copy.used, copy.budget,
+                     ebb_kind_name((ebb_kind)largest), copy.bytes[largest]);
+}
+
+void ebb__account_stats(ebb_stats *out, const ebb__account *a)
+{
+    ebb__account *p = unconst(a);
+    account_lock(p);
+    out->used_bytes = p->used;
+    out->peak_bytes = p->peak;
+    out->budget_bytes = p->budget;
+    memset(out->bytes, 0, sizeof out->bytes);
+    memset(out->peak_by_kind, 0, sizeof out->peak_by_kind);
+    memcpy(out->bytes, p->bytes, sizeof p->bytes);
+    memcpy(out->peak_by_kind, p->peak_by_kind, sizeof p->peak_by_kind);
+    const char *op = p->peak_op;
+    account_unlock(p);
+    snprintf(out->peak_op, sizeof out->peak_op, "%s", op ? op : "");
+}
+
+void ebb__account_reset_peak(ebb__account *a)
+{
+    account_lock(a);
+    a->peak = a->used;
+    memcpy(a->peak_by_kind, a->bytes, sizeof a->bytes);
+    a->peak_op = NULL;
+    account_unlock(a);
+}
+
+ebb_budget_report *ebb__budget_report(void)
+{
+    static _Thread_local ebb_budget_report report;
+    return &report;
+}

@@ -1,0 +1,87 @@
+/* drop.c - bytes given up although they are needed, and made again: under recompute and
+ * eviction.
+ *
+ * Invariant: a dropped value with uses holds a use of each input of its recipe, so what it
+ * takes to make it again stays: resident inputs keep their bytes, dropped ones hold their own
+ * inputs.
+ * SPDX-License-Identifier: MIT */
+#include "memory/memory.h"
+
+static bool can_drop(const ebb__value *v)
+{
+    return !v->tiny && v->recipe && !v->recipe->broken;
+}
+
+bool ebb__value_can_drop(ebb__value *v)
+{
+    if (v->tiny) return false;
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    bool can = can_drop(v);
+    ebb__memory_leave(m);
+    return can;
+}
+
+/* v is dropped and has come to be needed; so, then, are dropped inputs that were not. */
+static void inputs_use(ebb__value *v)
+{
+    ebb__big *list = ebb__big_of(v);
+    list->work = NULL;
+    while (list) {
+        const ebb__record *r = list->value.recipe;
+        list = list->work;
+        for (uint32_t i = 0; i < r->n_in; i++) {
+            ebb__value *in = r->in[i];
+            if (!in || in->tiny) continue;
+            if (atomic_fetch_add_explicit(&in->uses, 1, memory_order_relaxed) != 0) continue;
+            EBB_ASSERT(in->state == EBB__VALUE_DROPPED);
+            atomic_fetch_add_explicit(&in->refs, 1, memory_order_relaxed);
+            ebb__big_of(in)->work = list;
+            list = ebb__big_of(in);
+        }
+    }
+}
+
+bool ebb__value_drop(ebb__value *v)
+{
+    if (v->tiny) return false;
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    bool can = v->state == EBB__VALUE_RESIDENT && can_drop(v) &&
+               atomic_load_explicit(&v->pins, memory_order_acquire) == 0;
+    if (can) {
+        ebb__bytes_free(m, v);
+        v->state = EBB__VALUE_DROPPED;
+        if (atomic_load_explicit(&v->uses, memory_order_relaxed)) inputs_use(v);
+    }
+    ebb__memory_leave(m);
+    return can;
+}
+
+ebb_status ebb__value_reserve(ebb__value *v)
+{
+    EBB_ASSERT(!v->tiny && v->state == EBB__VALUE_DROPPED && !v->data);
+    EBB_TRY(ebb__block_alloc(&v->data, v->ctx, v->bytes, v->kind, NULL));
+    ebb__trace_made(v->ctx->memory, v);
+    return EBB_OK;
+}
+
+void ebb__value_restored(ebb__value *v)
+{
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    EBB_ASSERT(v->state == EBB__VALUE_DROPPED && v->data);
+    EBB_ASSERT(atomic_load(&v->uses) > 0);
+    v->state = EBB__VALUE_RESIDENT;
+    ebb__inputs_unuse(m, v->recipe);
+    ebb__memory_leave(m);
+}
+
+void ebb__value_unreserve(ebb__value *v)
+{
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    EBB_ASSERT(v->state == EBB__VALUE_DROPPED && v->data);
+    ebb__bytes_free(m, v);
+    ebb__memory_leave(m);
+}

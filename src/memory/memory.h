@@ -1,0 +1,161 @@
+/* memory.h - inside src/memory: the memory of a root context, and what its mutex guards.
+ *
+ * What happens when bytes are no longer needed can set off more of the same without bound, so
+ * it is put on work lists, which are linked through the objects themselves (a free path
+ * allocates nothing). The lists are filled and emptied while the mutex is held:
+ * ebb__memory_leave settles them. Trace and done callbacks come after the mutex is given back;
+ * a value waiting for one is on the `gone` list and kept by a ref. (The allocator hook is
+ * called under the mutex.)
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_MEMORY_MEMORY_H
+#define EBB_MEMORY_MEMORY_H
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/size.h"
+#include "memory/arena.h"
+#include "memory/value.h"
+
+#include <pthread.h>
+
+/* A value that is not tiny, as it is allocated. */
+typedef struct ebb__big ebb__big;
+struct ebb__big {
+    ebb__value value;
+    ebb__big *work;         /* the next in the one work list it is in */
+    ebb__big *gone;         /* the next in the list of those waiting for callbacks */
+    ebb__big *next, **prev; /* all values of the root context that are not tiny */
+    uint32_t n_gone;        /* times its bytes went without the callbacks having been made */
+};
+
+/* One whose bytes are, or were once, the user's memory. */
+typedef struct ebb__external {
+    ebb__big big;
+    void (*done)(void *user); /* NULL: none, or called */
+    void *user;
+} ebb__external;
+
+typedef struct ebb__large ebb__large; /* an object larger than the pool's */
+
+struct ebb__memory {
+    pthread_mutex_t mutex;
+    bool single_threaded;
+    ebb_context *root;
+    ebb__arena *arena;
+    atomic_size_t slab_bytes, scratch_bytes;
+    ebb__pressure_fn pressure;
+    ebb__memory_trace_fn trace;
+    void *trace_user;
+    /* under the mutex */
+    ebb__big *all;
+    ebb__large *large;
+    ebb__big *idle;    /* uses have become 0 */
+    ebb__big *lost;    /* have become LOST: their readers break; each kept by a ref */
+    ebb__record *dead; /* refs have become 0 */
+    ebb__big *gone;
+    ebb__value *gone_tiny; /* dead; wait for the trace */
+};
+
+static inline ebb__big *ebb__big_of(ebb__value *v)
+{
+    EBB_ASSERT_CALL(!v->tiny);
+    return (ebb__big *)v;
+}
+
+static inline void ebb__memory_enter(ebb__memory *m)
+{
+    if (!m->single_threaded) pthread_mutex_lock(&m->mutex);
+}
+/* Settles the work lists, gives the mutex back, then makes the callbacks due. */
+void ebb__memory_leave(ebb__memory *m);
+
+/* Counts up from at least one, by a caller who holds one. */
+static inline void ebb__count_up(atomic_uint *count, bool single_threaded)
+{
+    if (single_threaded)
+        atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
+/* True if it was the last. The last one needs no locked instruction: nobody else holds any. */
+static inline bool ebb__count_down(atomic_uint *count, bool single_threaded)
+{
+    unsigned n = atomic_load_explicit(count, memory_order_acquire);
+    EBB_ASSERT(n > 0);
+    if (n == 1) return true;
+    if (single_threaded) {
+        atomic_store_explicit(count, n - 1, memory_order_relaxed);
+        return false;
+    }
+    return atomic_fetch_sub_explicit(count, 1, memory_order_acq_rel) == 1;
+}
+
+/* ---- memory.c -------------------------------------------------------------------------------
+ */
+/* A small object, BOOKKEEPING. alloc is not called under the mutex. */
+static inline void *ebb__object_alloc(ebb_context *ctx, size_t bytes) /* NULL: recorded why */
+{
+    return ebb__pool_alloc(ctx->pool, bytes);
+}
+static inline void ebb__object_free(ebb_context *ctx, void *p, size_t bytes)
+{
+    ebb__pool_free(ctx->pool, p, bytes);
+}
+/* The status of the failure that ebb__object_alloc recorded. */
+ebb_status ebb__object_refused(size_t bytes);
+/* One that may be larger than EBB__POOL_MAX. */
+ebb_status ebb__large_alloc(void **out, ebb_context *ctx, size_t bytes);
+void ebb__large_free(ebb_context *ctx, void *p, size_t bytes); /* under the mutex */
+/* Charges `bytes`, asking the pressure function to make room; not under the mutex. */
+ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes);
+/* A charged block of the arena; bytes is a multiple of 64; not under the mutex. `list`, if not
+ * NULL, enters the list of all values with it. */
+ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind,
+                            ebb__big *list);
+void ebb__list_insert(ebb__memory *m, ebb__big *b); /* under the mutex */
+
+/* ---- settle.c, all under the mutex
+ * ------------------------------------------------------------ */
+void ebb__settle(ebb__memory *m);
+/* A use less; the value may become idle. */
+void ebb__use_drop(ebb__memory *m, ebb__value *v);
+/* A ref less of a value that is not tiny, or tiny; the struct may go. */
+void ebb__ref_drop(ebb__memory *m, ebb__value *v);
+/* A resident value's bytes go; state is the caller's to set. */
+void ebb__bytes_free(ebb__memory *m, ebb__value *v);
+/* The value no longer has a recipe. */
+void ebb__recipe_drop(ebb__memory *m, ebb__value *v);
+/* The record can no longer be run: it lets go of what it reads. */
+void ebb__record_break(ebb__memory *m, ebb__record *r);
+void ebb__record_unref(ebb__memory *m, ebb__record *r);
+/* Uses of the recipe's inputs, held while v is dropped and needed. */
+void ebb__inputs_unuse(ebb__memory *m, ebb__record *r);
+
+/* ---- value.c
+ * ---------------------------------------------------------------------------------- */
+/* The struct of a value that is not tiny: LOST, one use, in no list. NULL: recorded why. */
+ebb__big *ebb__big_create(ebb_context *ctx, size_t bytes, ebb_kind kind, bool external);
+void ebb__big_free(ebb__big *b);
+/* Frees a tiny value whose refs are 0; anywhere. */
+void ebb__tiny_free(ebb__value *v);
+void ebb__trace_event(ebb__memory *m, const ebb__value *v, bool made);
+static inline void ebb__trace_made(ebb__memory *m, const ebb__value *v)
+{
+    if (m->trace) ebb__trace_event(m, v, true);
+}
+
+/* ---- record.c
+ * --------------------------------------------------------------------------------- */
+static inline uint64_t ebb__in_bit(uint32_t i)
+{
+    return UINT64_C(1) << (i < 63 ? i : 63);
+}
+static inline uint32_t ebb__out_bit(uint32_t k)
+{
+    return UINT32_C(1) << (k < 31 ? k : 31);
+}
+/* Frees the record's memory; under the mutex where it is a recipe. */
+void ebb__record_free(ebb__record *r);
+
+#endif

@@ -1,0 +1,82 @@
+/* memory_audit.c - checks every invariant of the memory that can be seen from its values.
+ * SPDX-License-Identifier: MIT */
+#include "memory/memory.h"
+
+/* Uses that the value must have: one for each read by a recipe per needed dropped output. */
+static const char *readers_check(const ebb__value *v, size_t *n_reads, size_t *n_uses)
+{
+    ebb__read *const *link = &v->readers;
+    for (const ebb__read *read = v->readers; read; read = read->next) {
+        const ebb__record *r = read->record;
+        if (read->prev != link) return "a reader's link is wrong";
+        link = &read->next;
+        if (!r->is_recipe || r->broken)
+            return "a record that is no recipe in force reads a value";
+        size_t i = (size_t)(read - r->read);
+        if (i >= r->n_in || r->in[i] != v) return "a reader reads another value";
+        ++*n_reads;
+        for (uint32_t k = 0; k < r->n_out; k++) {
+            const ebb__value *out = r->out[k];
+            if (out && out->recipe == r && out->state == EBB__VALUE_DROPPED &&
+                atomic_load(&out->uses))
+                ++*n_uses;
+        }
+    }
+    return NULL;
+}
+
+static const char *recipe_check(const ebb__value *v)
+{
+    const ebb__record *r = v->recipe;
+    if (!r) return v->depth ? "a source has a depth" : NULL;
+    if (r->broken) return "a value's recipe is broken";
+    if (v->out_index >= r->n_out || r->out[v->out_index] != v)
+        return "a recipe does not know its value";
+    for (uint32_t i = 0; i < r->n_in; i++) {
+        const ebb__value *in = r->in[i];
+        if (!in || in->tiny) continue;
+        if (in->state == EBB__VALUE_LOST) return "a recipe in force reads a lost value";
+        if (in->depth >= v->depth) return "a recipe's input is as deep as its output";
+    }
+    return NULL;
+}
+
+static const char *value_check(const ebb__value *v)
+{
+    size_t n_reads = 0, n_uses = 0;
+    unsigned refs = atomic_load(&v->refs), uses = atomic_load(&v->uses);
+    if (v->tiny) return "a tiny value is in the list of values with blocks";
+    if ((v->state == EBB__VALUE_RESIDENT) != (v->data != NULL))
+        return "a value's state and bytes differ";
+    if (v->state == EBB__VALUE_DROPPED && !v->recipe) return "a dropped value has no recipe";
+    if (v->state == EBB__VALUE_LOST && v->recipe) return "a lost value has a recipe";
+    if (v->state == EBB__VALUE_RESIDENT && !uses) return "bytes are kept that nobody needs";
+    if (v->moved && v->state != EBB__VALUE_LOST) return "a moved value has bytes";
+    if (!v->moved) {
+        const char *fault = readers_check(v, &n_reads, &n_uses);
+        if (fault) return fault;
+    }
+    if (v->state == EBB__VALUE_LOST && n_reads) return "a lost value has readers";
+    if (refs != (uses > 0) + n_reads) return "a value's refs are miscounted";
+    if (uses < n_uses) return "a dropped value does not hold its inputs";
+    return recipe_check(v);
+}
+
+const char *ebb__memory_check(ebb_context *ctx)
+{
+    ebb__memory *m = ctx->memory;
+    size_t bytes = 0;
+    ebb__memory_enter(m);
+    const char *fault = ebb__arena_check(m->arena);
+    ebb__big *const *link = &m->all;
+    for (const ebb__big *b = m->all; b && !fault; b = b->next) {
+        if (b->prev != link) fault = "the list of values is broken";
+        link = &b->next;
+        if (!fault) fault = value_check(&b->value);
+        if (b->value.data && !b->value.external) bytes += b->value.bytes;
+    }
+    if (!fault && bytes + atomic_load(&m->scratch_bytes) != ebb__arena_used_bytes(m->arena))
+        fault = "blocks in use are not those of values and scratch";
+    ebb__memory_leave(m);
+    return fault;
+}

@@ -1,0 +1,148 @@
+/* storage.c - what views share: the current value and its version; writes.
+ *
+ * Invariant: a storage holds one use of its value. A write leaves every other holder with what
+ * it can still use: saves learn that the value was moved, recipes that read it are gone, and
+ * values that were dropped and needed it have been made resident.
+ * SPDX-License-Identifier: MIT */
+#include "memory/memory.h"
+
+#include <string.h>
+
+ebb_status ebb__storage_create(ebb__storage **out, ebb__value *take_v)
+{
+    ebb__storage *s = ebb__object_alloc(take_v->ctx, sizeof *s);
+    if (!s) {
+        ebb__value_unuse(take_v);
+        return ebb__object_refused(sizeof *s);
+    }
+    atomic_init(&s->refs, 1);
+    s->version = 0;
+    s->value = take_v;
+    *out = s;
+    return EBB_OK;
+}
+
+ebb__storage *ebb__storage_keep(ebb__storage *s)
+{
+    if (s) ebb__count_up(&s->refs, s->value->ctx->single_threaded);
+    return s;
+}
+
+void ebb__storage_release(ebb__storage *s)
+{
+    if (!s) return;
+    ebb__value *v = s->value;
+    ebb_context *ctx = v->ctx;
+    if (!ebb__count_down(&s->refs, ctx->single_threaded)) return;
+    ebb__object_free(ctx, s, sizeof *s);
+    ebb__value_unuse(v);
+}
+
+/* Others keep the old bytes: too few to be worth moving or breaking a recipe for. */
+static ebb_status tiny_write(ebb__storage *s, const char *writer)
+{
+    ebb__value *old = s->value, *fresh;
+    if (atomic_load_explicit(&old->refs, memory_order_acquire) > 1) {
+        EBB_TRY(ebb__value_create(&fresh, old->ctx, old->bytes, old->kind));
+        memcpy(fresh->data, old->data, old->bytes);
+        old->moved_by = writer;
+        old->moved = true;
+        s->value = fresh;
+        ebb__value_unuse(old);
+    }
+    s->version++;
+    return EBB_OK;
+}
+
+/* A dropped and needed value whose recipe reads v; NULL if none. Under the mutex. */
+static ebb__value *dependent_find(const ebb__value *v)
+{
+    for (const ebb__read *read = v->readers; read; read = read->next) {
+        const ebb__record *r = read->record;
+        for (uint32_t k = 0; k < r->n_out; k++) {
+            ebb__value *out = r->out[k];
+            if (out && out->recipe == r && out->state == EBB__VALUE_DROPPED &&
+                atomic_load_explicit(&out->uses, memory_order_relaxed))
+                return out;
+        }
+    }
+    return NULL;
+}
+
+/* Makes v resident and a source, so that it cannot be dropped again before the write. Enters
+ * and leaves with the mutex held, gives it back meanwhile. */
+static ebb_status make_source(ebb__memory *m, ebb__value *v,
+                              ebb_status (*restore)(ebb__value *dropped))
+{
+    ebb_status s = EBB_OK;
+    if (v->state == EBB__VALUE_DROPPED) {
+        ebb__count_up(&v->uses, m->single_threaded);
+        ebb__memory_leave(m);
+        s = restore ? restore(v)
+                    : ebb__fail(EBB_E_INTERNAL, "a dropped value cannot be made again here");
+        ebb__memory_enter(m);
+        /* evicted again at once by somebody else: the caller finds it and comes back */
+        if (s == EBB_OK && v->state == EBB__VALUE_RESIDENT) ebb__recipe_drop(m, v);
+        ebb__use_drop(m, v);
+        ebb__settle(m);
+        return s;
+    }
+    ebb__recipe_drop(m, v);
+    return s;
+}
+
+/* The bytes go over to `fresh`, which becomes the storage's value. Under the mutex. */
+static void bytes_move(ebb__memory *m, ebb__storage *s, ebb__big *fresh, const char *writer)
+{
+    ebb__value *old = s->value;
+    fresh->value.data = old->data;
+    fresh->value.kind = old->kind;
+    fresh->value.state = EBB__VALUE_RESIDENT;
+    if (old->external) {
+        ebb__external *from = (ebb__external *)old, *to = (ebb__external *)fresh;
+        to->done = from->done;
+        to->user = from->user;
+        from->done = NULL;
+    }
+    old->data = NULL;
+    old->state = EBB__VALUE_LOST;
+    old->moved = true;
+    old->moved_by = writer;
+    ebb__list_insert(m, fresh);
+    s->value = &fresh->value;
+    ebb__use_drop(m, old);
+}
+
+ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
+                              ebb_status (*restore)(ebb__value *dropped))
+{
+    ebb__value *old = s->value;
+    if (old->tiny) return tiny_write(s, writer);
+    ebb__memory *m = old->ctx->memory;
+    ebb__big *fresh = NULL;
+    ebb_status status = EBB_OK;
+    bool saved = atomic_load_explicit(&old->uses, memory_order_acquire) > 1;
+    if (saved) {
+        fresh = ebb__big_create(old->ctx, old->bytes, old->kind, old->external);
+        if (!fresh) return ebb__object_refused(sizeof *fresh);
+    }
+    ebb__memory_enter(m);
+    for (ebb__value *v; status == EBB_OK;) {
+        v = dependent_find(old);
+        if (!v && (old->state == EBB__VALUE_DROPPED || old->recipe)) v = old;
+        if (!v) break;
+        status = make_source(m, v, restore);
+    }
+    if (status == EBB_OK) {
+        while (old->readers) ebb__record_break(m, old->readers->record);
+        s->version++;
+        /* a save may have been given back meanwhile */
+        if (fresh && atomic_load_explicit(&old->uses, memory_order_acquire) > 1) {
+            bytes_move(m, s, fresh, writer);
+            fresh = NULL;
+        }
+    }
+    ebb__memory_leave(m);
+    if (fresh) ebb__big_free(fresh);
+    return status;
+}

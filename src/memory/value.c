@@ -1,0 +1,186 @@
+/* value.c - values: made, used, unused; tiny ones in one pool object, others in struct and
+ * block.
+ *
+ * Invariant: a value's last use goes under the mutex (tiny ones excepted), so that uses is 0
+ * only for whoever holds it, and going from 0 to 1 there cannot race with going away.
+ * SPDX-License-Identifier: MIT */
+#include "memory/memory.h"
+
+#include <string.h>
+
+/* ---- tiny values ----------------------------------------------------------------------------
+ */
+
+_Static_assert(sizeof(ebb__value) % 16 == 0, "a tiny value's bytes follow it, aligned");
+
+static ebb_status tiny_refused(ebb_context *ctx, ebb_kind kind, size_t bytes)
+{
+    ebb__memory *m = ctx->memory;
+    while (m->pressure && m->pressure(ctx, bytes))
+        if (ebb__account_try_pooled(ctx->account, kind, bytes)) return EBB_OK;
+    return ebb__account_refuse(ctx->account, kind, bytes);
+}
+
+static ebb_status tiny_create(ebb__value **out, ebb_context *ctx, size_t bytes, ebb_kind kind)
+{
+    ebb__value *v = ebb__object_alloc(ctx, sizeof *v + bytes);
+    if (!v) return ebb__object_refused(sizeof *v + bytes);
+    if (!ebb__account_try_pooled(ctx->account, kind, bytes)) {
+        ebb_status s = tiny_refused(ctx, kind, bytes);
+        if (s != EBB_OK) {
+            ebb__object_free(ctx, v, sizeof *v + bytes);
+            return s;
+        }
+    }
+    *v = (ebb__value){.refs = 1,
+                      .kind = (uint8_t)kind,
+                      .tiny = true,
+                      .bytes = bytes,
+                      .data = v + 1,
+                      .ctx = ctx};
+    ebb__trace_made(ctx->memory, v);
+    *out = v;
+    return EBB_OK;
+}
+
+void ebb__tiny_free(ebb__value *v)
+{
+    ebb_context *ctx = v->ctx;
+    ebb__account_discharge_pooled(ctx->account, v->kind, v->bytes);
+    ebb__object_free(ctx, v, sizeof *v + v->bytes);
+}
+
+/* ---- others ---------------------------------------------------------------------------------
+ */
+
+static size_t big_bytes(bool external)
+{
+    return external ? sizeof(ebb__external) : sizeof(ebb__big);
+}
+
+ebb__big *ebb__big_create(ebb_context *ctx, size_t bytes, ebb_kind kind, bool external)
+{
+    ebb__big *b = ebb__object_alloc(ctx, big_bytes(external));
+    if (!b) return NULL;
+    memset(b, 0, big_bytes(external));
+    b->value = (ebb__value){.refs = 1,
+                            .uses = 1,
+                            .state = EBB__VALUE_LOST,
+                            .kind = (uint8_t)kind,
+                            .external = external,
+                            .bytes = bytes,
+                            .ctx = ctx};
+    return b;
+}
+
+void ebb__big_free(ebb__big *b)
+{
+    ebb__object_free(b->value.ctx, b, big_bytes(b->value.external));
+}
+
+ebb_status ebb__value_create(ebb__value **out, ebb_context *ctx, size_t bytes, ebb_kind kind)
+{
+    size_t rounded;
+    if (bytes <= EBB__TINY_BYTES) return tiny_create(out, ctx, bytes ? bytes : 1, kind);
+    if (!ebb__round_up(&rounded, bytes, EBB__ARENA_GRAIN))
+        return ebb__fail(EBB_E_SHAPE, "%zu bytes overflow the size of memory", bytes);
+    ebb__big *b = ebb__big_create(ctx, rounded, kind, false);
+    if (!b) return ebb__object_refused(sizeof *b);
+    b->value.state = EBB__VALUE_RESIDENT;
+    ebb_status s = ebb__block_alloc(&b->value.data, ctx, rounded, kind, b);
+    if (s != EBB_OK) {
+        ebb__big_free(b);
+        return s;
+    }
+    ebb__trace_made(ctx->memory, &b->value);
+    *out = &b->value;
+    return EBB_OK;
+}
+
+ebb_status ebb__value_adopt(ebb__value **out, ebb_context *ctx, void *data, size_t bytes,
+                            void (*done)(void *user), void *user)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__big *b = ebb__big_create(ctx, bytes, EBB_KIND_DATA, true);
+    if (!b) return ebb__object_refused(sizeof(ebb__external));
+    b->value.state = EBB__VALUE_RESIDENT;
+    b->value.data = data;
+    ((ebb__external *)b)->done = done;
+    ((ebb__external *)b)->user = user;
+    ebb__memory_enter(m);
+    ebb__list_insert(m, b);
+    ebb__memory_leave(m);
+    ebb__trace_made(m, &b->value);
+    *out = &b->value;
+    return EBB_OK;
+}
+
+ebb__value *ebb__value_use(ebb__value *v)
+{
+    ebb__count_up(v->tiny ? &v->refs : &v->uses, v->ctx->single_threaded);
+    return v;
+}
+
+static void tiny_unuse(ebb__value *v)
+{
+    if (!ebb__count_down(&v->refs, v->ctx->single_threaded)) return;
+    ebb__memory *m = v->ctx->memory;
+    if (m->trace) ebb__trace_event(m, v, false);
+    ebb__tiny_free(v);
+}
+
+void ebb__value_unuse(ebb__value *v)
+{
+    if (!v) return;
+    if (v->tiny) {
+        tiny_unuse(v);
+        return;
+    }
+    unsigned n = atomic_load_explicit(&v->uses, memory_order_relaxed);
+    EBB_ASSERT(n > 0);
+    while (n > 1)
+        if (atomic_compare_exchange_weak_explicit(&v->uses, &n, n - 1, memory_order_release,
+                                                  memory_order_relaxed))
+            return;
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    ebb__use_drop(m, v);
+    ebb__memory_leave(m);
+}
+
+void ebb__value_set_kind(ebb__value *v, ebb_kind kind)
+{
+    ebb__memory *m = v->ctx->memory;
+    if (!v->tiny) ebb__memory_enter(m);
+    if (v->data && !v->external) ebb__account_move(v->ctx->account, v->kind, kind, v->bytes);
+    v->kind = (uint8_t)kind;
+    if (!v->tiny) ebb__memory_leave(m);
+}
+
+bool ebb__value_pin(ebb__value *v)
+{
+    if (v->tiny) return true;
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    bool has_bytes = v->data != NULL;
+    if (has_bytes) atomic_fetch_add_explicit(&v->pins, 1, memory_order_relaxed);
+    ebb__memory_leave(m);
+    return has_bytes;
+}
+
+void ebb__value_unpin(ebb__value *v)
+{
+    if (v->tiny) return;
+    unsigned before = atomic_fetch_sub_explicit(&v->pins, 1, memory_order_release);
+    EBB_ASSERT(before > 0);
+    (void)before;
+}
+
+void ebb__trace_event(ebb__memory *m, const ebb__value *v, bool made)
+{
+    ebb__memory_event e = {.what = made ? EBB__EVENT_MADE : EBB__EVENT_GONE,
+                           .value = v,
+                           .bytes = v->bytes,
+                           .kind = v->kind};
+    if (m->trace) m->trace(m->trace_user, &e);
+}
