@@ -125,7 +125,8 @@ static void step(ebb_tensor **h, ebb_tensor **c, const ebb_nn_lstm *m, ebb_tenso
     ebb_replace(&gates, ebb_add(from_x, gates));
     drop(from_x);
     *c = next_cell(gates, *c);
-    ebb_tensor *output = ebb_sigmoid(gate(gates, 3));
+    ebb_tensor *last = gate(gates, 3), *output = ebb_sigmoid(last);
+    drop(last);
     drop(gates);
     ebb_tensor *squashed = ebb_tanh(*c);
     *h = ebb_mul(output, squashed);
