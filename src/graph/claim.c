@@ -8,15 +8,9 @@
 #include "base/error.h"
 #include "graph/walk.h"
 
-/* What a claim has taken over: child edges, each with a pin on its node, and the nodes severed.
- */
-typedef struct haul {
-    edge *edges, **last;
-    node *severed, **last_severed;
-    int64_t n_severed;
-    uint32_t tag;
-    uint64_t number;
-} haul;
+#include <string.h>
+
+enum { AHEAD = 4 }; /* nodes to fetch in advance: a lock waits for its line otherwise */
 
 /* Under n's lock, n no longer LIVE. */
 static void take_children(haul *h, node *n)
@@ -39,12 +33,18 @@ static void tomb_set(node *n, const haul *h)
     n->tomb_number = h->number;
 }
 
-static void spend(haul *h, node *n)
+/* Under the claim lock and its own nobody else pins a node: where it has no pin of this walk's
+ * yet, that is a plain addition. */
+static inline void spend(haul *h, node *n, bool has_pin)
 {
     node_lock(n);
     EBB_ASSERT(node_state(n) == NODE_LIVE);
+    if (!has_pin)
+        atomic_store_explicit(&n->pins,
+                              atomic_load_explicit(&n->pins, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
     node_state_set(n, NODE_SPENT);
-    take_children(h, n);
+    if (n->children) take_children(h, n);
     h->tag = n->tag;
     tomb_set(n, h);
     node_unlock(n);
@@ -84,7 +84,8 @@ static void give_back(const haul *h, ebb__pool_part *part)
     }
     for (node *n = h->severed, *next; n; n = next) {
         next = n->link;
-        ebb__graph_unpin(n, part); /* the pin through its edge in the haul is still there */
+        ebb__graph_unpin_last(n, 0,
+                              part); /* the pin through its edge in the haul is still there */
     }
     for (edge *e = h->edges, *next; e; e = next) {
         next = e->next;
@@ -100,54 +101,84 @@ static int64_t root_lost(const ebb__graph_walk *w)
     return -1;
 }
 
+void ebb__graph_claim_locked(ebb__graph_walk *w, haul *h, bool has_pins)
+{
+    h->last = &h->edges;
+    h->last_severed = &h->severed;
+    w->number = h->number = ++w->space->n_backwards;
+    for (int64_t i = 0; i < w->n_nodes; i++) {
+        if (i + AHEAD < w->n_nodes) __builtin_prefetch(w->nodes[i + AHEAD], 1);
+        if (w->is_stop[i]) continue;
+        spend(h, w->nodes[i], has_pins);
+        h->n_spent++;
+    }
+    sever_all(h);
+    w->claimed = true;
+}
+
+void ebb__graph_claim_finish(ebb__graph_walk *w, const haul *h)
+{
+    ebb__pool_part *part = ebb__pool_part_get(w->space->pool);
+    ebb__pool_part_count(part, COUNT_CONSUMED, h->n_spent);
+    ebb__pool_part_count(part, COUNT_CUT, h->n_severed);
+    memset(w->node_map, 0, (size_t)w->n_nodes * sizeof *w->node_map);
+    memset(w->leaf_map, 0, (size_t)w->n_leaves * sizeof *w->leaf_map);
+    if (!h->edges) return;
+    ebb__graph_enter();
+    give_back(h, part);
+    ebb__graph_leave();
+}
+
 ebb_status ebb__graph_walk_claim(ebb__graph_walk *w)
 {
     if (w->keep || w->claimed) return EBB_OK;
     haul h = {0};
-    h.last = &h.edges;
-    h.last_severed = &h.severed;
-    int64_t n_spent = 0;
     claim_take(w->space);
     int64_t lost = root_lost(w);
-    if (lost < 0) {
-        w->number = h.number = ++w->space->n_backwards;
-        for (int64_t i = 0; i < w->n_nodes; i++) {
-            if (w->is_stop[i]) continue;
-            spend(&h, w->nodes[i]);
-            n_spent++;
-        }
-        sever_all(&h);
-    }
+    if (lost < 0) ebb__graph_claim_locked(w, &h, true);
     claim_give(w->space);
     if (lost >= 0) return ebb__graph_root_refused(w->space, lost, w->nodes[w->root[lost]]);
-    w->claimed = true;
-    ebb__pool_part *part = ebb__pool_part_get(w->space->pool);
-    ebb__pool_part_count(part, COUNT_LIVE, -n_spent - h.n_severed);
-    ebb__pool_part_count(part, COUNT_SPENT, n_spent);
-    ebb__pool_part_count(part, COUNT_CONSUMED, n_spent);
-    ebb__pool_part_count(part, COUNT_SEVERED, h.n_severed);
-    ebb__pool_part_count(part, COUNT_CUT, h.n_severed);
-    if (h.edges) {
-        ebb__graph_enter();
-        give_back(&h, part);
-        ebb__graph_leave();
-    }
+    ebb__graph_claim_finish(w, &h);
     return EBB_OK;
 }
 
-static void node_done(ebb__graph_walk *w, int64_t i, ebb__pool_part *part)
+/* The use of a parent that is spent by this walk and waits for its turn in it is given back
+ * there: our pin keeps it, and its child list is no more. So are those of leaves, at the end.
+ */
+static inline void consumed_done(ebb__graph_walk *w, int64_t i, ebb__pool_part *part)
 {
     node *n = w->nodes[i];
-    if (w->claimed && !w->is_stop[i]) ebb__graph_unlink(n, n->n_parents, part);
-    ebb__graph_unpin(n, part);
+    const ebb__graph_target *t = w->targets + w->first[i];
+    for (uint32_t k = 0; k < n->n_parents; k++, t++) {
+        if (t->node >= 0 && !w->is_stop[t->node])
+            w->node_map[t->node]++;
+        else if (t->leaf >= 0)
+            w->leaf_map[t->leaf]++;
+        else
+            ebb__graph_unlink_edge(&n->edges[k], part);
+    }
+    w->n_unlinked += n->n_parents;
+    ebb__graph_unpin_last(n, (uint32_t)w->node_map[i], part);
+}
+
+static inline void node_done(ebb__graph_walk *w, int64_t i, ebb__pool_part *part)
+{
+    if (w->claimed && !w->is_stop[i])
+        consumed_done(w, i, part);
+    else
+        ebb__graph_unpin(w->nodes[i], part);
 }
 
 void ebb__graph_walk_done(ebb__graph_walk *w, int64_t i)
 {
     EBB_ASSERT(i == w->n_done);
+    w->n_done = i + 1;
+    if (i + AHEAD < w->n_nodes) {
+        __builtin_prefetch(w->nodes[i + AHEAD], 1);
+        __builtin_prefetch((const char *)w->nodes[i + AHEAD] + 64, 1);
+    }
     ebb__graph_enter();
     node_done(w, i, ebb__pool_part_get(w->space->pool));
-    w->n_done = i + 1;
     ebb__graph_leave();
 }
 
@@ -158,7 +189,9 @@ void ebb__graph_walk_end(ebb__graph_walk *w)
     ebb__graph_enter();
     for (; w->n_done < w->n_nodes; w->n_done++) node_done(w, w->n_done, part);
     for (int64_t i = 0; i < w->n_leaves; i++)
-        ebb__graph_leaf_drop(w->leaves[i], LEAF_HANDLE, part);
+        ebb__graph_leaf_drop(w->leaves[i],
+                             LEAF_HANDLE + (w->claimed ? (uint32_t)w->leaf_map[i] : 0u), part);
+    ebb__pool_part_count(part, COUNT_EDGES, -w->n_unlinked);
     ebb__graph_leave();
     ebb__graph_walk_memory_give(w);
 }

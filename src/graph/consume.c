@@ -3,7 +3,7 @@
  * Invariant: all that can refuse comes before the claim, so a refusal has changed nothing.
  * SPDX-License-Identifier: MIT */
 #include "base/error.h"
-#include "graph/node.h"
+#include "graph/walk.h"
 
 ebb_graph_edge ebb_graph_step_parent(const ebb_graph_step *step, uint32_t i)
 {
@@ -72,8 +72,11 @@ ebb_status ebb_graph_consume(const ebb_graph_edge *roots, int64_t n_roots,
     if (!options) options = &defaults;
     EBB_TRY(arguments_check(roots, n_roots, options));
     ebb__graph_walk w;
-    EBB_TRY(ebb__graph_walk_begin(&w, roots, n_roots, options->inputs, options->n_inputs, NULL,
-                                  NULL, options->keep));
+    if (!options->keep && !options->inputs)
+        EBB_TRY(ebb__graph_walk_begin_claimed(&w, roots, n_roots));
+    else
+        EBB_TRY(ebb__graph_walk_begin(&w, roots, n_roots, options->inputs, options->n_inputs,
+                                      NULL, NULL, options->keep));
     ebb_status s = inputs_check(&w, options);
     if (s == EBB_OK) s = ebb__graph_walk_claim(&w);
     if (s == EBB_OK) s = visit_all(&w, visitor);

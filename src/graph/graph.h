@@ -49,10 +49,10 @@ typedef struct ebb__graph_walk {
     bool keep;
     /* private to walk.c and claim.c from here */
     int64_t n_edges, n_roots, n_inputs;
-    int64_t n_done;
+    int64_t n_done, n_unlinked;
     bool claimed;
-    uint64_t number; /* of this backward, for tombstones */
-    int32_t *node_map, *leaf_map;
+    uint64_t number;              /* of this backward, for tombstones */
+    int32_t *node_map, *leaf_map; /* new indices while filtering, then uses to be given back */
     void *memory;
 } ebb__graph_walk;
 

@@ -6,21 +6,12 @@
  * recurse. SPDX-License-Identifier: MIT */
 #include "graph/node.h"
 
-static EBB__THREAD_HOT struct {
-    node
-        *first; /* DEAD interior nodes, each with a pin of ours, and leaves without any count */
-    uint32_t depth;
-} pending;
+EBB__THREAD_HOT pending_list ebb__graph_pending;
 
 static inline void pending_push(node *n)
 {
-    n->link = pending.first;
-    pending.first = n;
-}
-
-static void payload_run_free(void (*payload_free)(void *), void *payload)
-{
-    if (payload_free) payload_free(payload);
+    n->link = ebb__graph_pending.first;
+    ebb__graph_pending.first = n;
 }
 
 static void node_memory_free(node *n, ebb__pool_part *part)
@@ -38,17 +29,19 @@ static void node_free(node *n, ebb__pool_part *part)
 {
     EBB_ASSERT(!n->payload_free || n->payload == NULL);
     unsigned state = node_state(n);
-    if (state == NODE_SPENT) ebb__pool_part_count(part, COUNT_SPENT, -1);
-    if (state == NODE_SEVERED) ebb__pool_part_count(part, COUNT_SEVERED, -1);
-    ebb__pool_part_count(part, COUNT_FREED, 1);
+    ebb__pool_part_count(part,
+                         state == NODE_SPENT     ? COUNT_FREED_SPENT
+                         : state == NODE_SEVERED ? COUNT_FREED_SEVERED
+                                                 : COUNT_FREED_DEAD,
+                         1);
     node_memory_free(n, part);
 }
 
 static void leaf_free(node *leaf)
 {
-    payload_run_free(leaf->payload_free, leaf->payload);
+    if (leaf->payload_free) leaf->payload_free(leaf->payload);
     ebb__pool_part *part = ebb__pool_part_get(leaf->space->pool);
-    ebb__pool_part_count(part, COUNT_LEAVES, -1);
+    ebb__pool_part_count(part, COUNT_LEAVES_FREED, 1);
     node_memory_free(leaf, part);
 }
 
@@ -71,7 +64,7 @@ static inline void use_drop_locked(node *n, bool *owned, bool *gone)
 static inline void after_drop(node *n, bool owned, bool gone, ebb__pool_part *part)
 {
     if (owned) {
-        ebb__pool_part_count(part, COUNT_LIVE, -1);
+        ebb__pool_part_count(part, COUNT_DIED, 1);
         pending_push(n);
     }
     if (gone) node_free(n, part);
@@ -87,77 +80,103 @@ void ebb__graph_use_drop(node *n)
     if (owned || gone) after_drop(n, owned, gone, ebb__pool_part_get(pool));
 }
 
+/* counts: so many handles and edges less. */
 void ebb__graph_leaf_drop(node *leaf, uint64_t counts, ebb__pool_part *part)
 {
     uint64_t before = leaf_count(leaf, (uint64_t)0 - counts);
-    if (counts == 1 && (uint32_t)before == 1)
-        ebb__pool_part_count(part, COUNT_LEAVES_IN_USE, -1);
+    uint32_t edges = (uint32_t)counts;
+    if (edges && (uint32_t)before == edges) ebb__pool_part_count(part, COUNT_LEAVES_IN_USE, -1);
     if (before == counts) pending_push(leaf);
 }
 
+void ebb__graph_unlink_edge(edge *e, ebb__pool_part *part)
+{
+    node *p = e->parent;
+    if (node_is_leaf(p)) {
+        ebb__graph_leaf_drop(p, 1, part);
+        return;
+    }
+    bool owned = false, gone = false;
+    node_lock(p);
+    if (node_state(p) == NODE_LIVE) {
+        *e->back = e->next;
+        if (e->next) e->next->back = e->back;
+    }
+    use_drop_locked(p, &owned, &gone);
+    node_unlock(p);
+    if (owned || gone) after_drop(p, owned, gone, part);
+}
+
 /* By who moved n out of LIVE, holding a pin. The first n_linked edges hold uses of their
- * parents. */
+ * parents.
+ */
 void ebb__graph_unlink(node *n, uint32_t n_linked, ebb__pool_part *part)
 {
-    for (edge *e = n->edges, *end = e + n_linked; e < end; e++) {
-        node *p = e->parent;
-        if (node_is_leaf(p)) {
-            ebb__graph_leaf_drop(p, 1, part);
-            continue;
-        }
-        bool owned = false, gone = false;
-        node_lock(p);
-        if (node_state(p) == NODE_LIVE) {
-            *e->back = e->next;
-            if (e->next) e->next->back = e->back;
-        }
-        use_drop_locked(p, &owned, &gone);
-        node_unlock(p);
-        if (owned || gone) after_drop(p, owned, gone, part);
-    }
+    for (uint32_t i = 0; i < n_linked; i++) ebb__graph_unlink_edge(&n->edges[i], part);
     ebb__pool_part_count(part, COUNT_EDGES, -(int64_t)n_linked);
+}
+
+typedef struct payload_end {
+    void (*free)(void *);
+    void *data;
+} payload_end;
+
+static inline payload_end payload_take(node *n)
+{
+    payload_end end = {.free = n->payload_free, .data = n->payload};
+    n->payload_free = NULL;
+    n->payload = NULL;
+    return end;
 }
 
 void ebb__graph_unpin(node *n, ebb__pool_part *part)
 {
-    void (*payload_free)(void *) = NULL;
-    void *payload = NULL;
+    payload_end end = {0};
     bool gone = false;
     node_lock(n);
     if (node_unpin_count(n) == 0) {
         unsigned state = node_state(n);
         if (state == NODE_SPENT || state == NODE_SEVERED || state == NODE_DEAD) {
-            payload_free = n->payload_free;
-            payload = n->payload;
-            n->payload_free = NULL;
-            n->payload = NULL;
+            end = payload_take(n);
             gone = n->uses == 0;
         }
     }
     node_unlock(n);
     /* From here on n is touched only to free it: a handle may go meanwhile. */
     if (gone) node_free(n, part);
-    payload_run_free(payload_free, payload);
+    if (end.free) end.free(end.data);
 }
 
-void ebb__graph_enter(void)
+/* Nobody can pin n any more: it is in no child list of a LIVE node. So the pin goes by a plain
+ * subtraction under the lock, where all others give theirs back too. */
+void ebb__graph_unpin_last(node *n, uint32_t uses, ebb__pool_part *part)
 {
-    pending.depth++;
-}
-
-void ebb__graph_leave(void)
-{
-    if (pending.depth == 1) {
-        for (node *n; (n = pending.first);) {
-            pending.first = n->link;
-            if (node_is_leaf(n)) {
-                leaf_free(n);
-                continue;
-            }
-            ebb__pool_part *part = ebb__pool_part_get(n->space->pool);
-            ebb__graph_unlink(n, n->n_parents, part);
-            ebb__graph_unpin(n, part);
-        }
+    payload_end end = {0};
+    bool gone = false;
+    node_lock(n);
+    unsigned pins = atomic_load_explicit(&n->pins, memory_order_relaxed) - 1;
+    atomic_store_explicit(&n->pins, pins, memory_order_relaxed);
+    EBB_ASSERT(n->uses >= uses);
+    n->uses -= uses;
+    if (pins == 0) {
+        end = payload_take(n);
+        gone = n->uses == 0;
     }
-    pending.depth--;
+    node_unlock(n);
+    if (gone) node_free(n, part);
+    if (end.free) end.free(end.data);
+}
+
+void ebb__graph_pending_free(void)
+{
+    for (node *n; (n = ebb__graph_pending.first);) {
+        ebb__graph_pending.first = n->link;
+        if (node_is_leaf(n)) {
+            leaf_free(n);
+            continue;
+        }
+        ebb__pool_part *part = ebb__pool_part_get(n->space->pool);
+        ebb__graph_unlink(n, n->n_parents, part);
+        ebb__graph_unpin_last(n, 0, part);
+    }
 }

@@ -80,19 +80,19 @@ _Static_assert(offsetof(struct ebb_graph_node, space) >= 16, "survives on a free
 
 #define LEAF_HANDLE (1ull << 32)
 
-/* Counters in the pool's parts. */
+/* Counters in the pool's parts; structs are interior nodes. */
 enum {
-    COUNT_CREATED, /* interior nodes, total */
-    COUNT_FREED,   /* interior structs, total */
-    COUNT_LIVE,    /* now; LINKING ones included */
-    COUNT_SPENT,   /* now, structs */
-    COUNT_SEVERED, /* now, structs */
-    COUNT_LEAVES,  /* now */
+    COUNT_CREATED,
+    COUNT_CONSUMED, /* became SPENT */
+    COUNT_CUT,      /* became SEVERED, at birth or later */
+    COUNT_DIED,     /* became DEAD: freed while LIVE */
+    COUNT_FREED_SPENT,
+    COUNT_FREED_SEVERED,
+    COUNT_FREED_DEAD,
     COUNT_LEAVES_CREATED,
-    COUNT_LEAVES_IN_USE,
-    COUNT_EDGES, /* linked now */
-    COUNT_CONSUMED,
-    COUNT_CUT /* severed, total */
+    COUNT_LEAVES_FREED,
+    COUNT_LEAVES_IN_USE, /* now */
+    COUNT_EDGES          /* linked now */
 };
 
 /* A node too large for the pool is preceded by this. */
@@ -126,7 +126,7 @@ struct ebb_graph_space {
 
 /* ---- space.c ---- */
 /* E_MISUSE in a child process of the one that made the space. */
-ebb_status ebb__graph_space_usable(const ebb_graph_space *space);
+ebb_status ebb__graph_space_refused(const ebb_graph_space *space);
 static inline bool space_is_ours(const ebb_graph_space *space)
 {
     return space->generation == ebb__fork_generation();
@@ -137,14 +137,34 @@ void ebb__graph_big_free(ebb_graph_space *space, node *n);
 void ebb__graph_each(ebb_graph_space *space, void (*each)(void *user, node *n), void *user);
 
 /* ---- life.c ---- */
-/* Every call from outside that may free something is bracketed by these: leave frees what has
- * become useless, unless an outer call on this thread does. */
-void ebb__graph_enter(void);
-void ebb__graph_leave(void);
+/* What became useless and waits to be worked off by the thread's outermost call, through link:
+ * DEAD interior nodes, each with a pin of ours, and leaves without any count. */
+typedef struct pending_list {
+    node *first;
+    uint32_t depth; /* calls in progress on this thread that work it off */
+} pending_list;
+extern EBB__THREAD_HOT pending_list ebb__graph_pending;
+
+void ebb__graph_pending_free(void);
 void ebb__graph_use_drop(node *n);
+void ebb__graph_unlink_edge(edge *e, ebb__pool_part *part);
 void ebb__graph_unlink(node *n, uint32_t n_linked, ebb__pool_part *part);
 void ebb__graph_unpin(node *n, ebb__pool_part *part);
+/* By who moved n out of LIVE and has unlinked it: gives back the pin and `uses` uses. */
+void ebb__graph_unpin_last(node *n, uint32_t uses, ebb__pool_part *part);
 void ebb__graph_leaf_drop(node *leaf, uint64_t counts, ebb__pool_part *part);
+
+/* Every call from outside that may free something is bracketed by these: leave frees what has
+ * become useless, unless an outer call on this thread does. */
+static inline void ebb__graph_enter(void)
+{
+    ebb__graph_pending.depth++;
+}
+static inline void ebb__graph_leave(void)
+{
+    if (ebb__graph_pending.first && ebb__graph_pending.depth == 1) ebb__graph_pending_free();
+    ebb__graph_pending.depth--;
+}
 
 static inline void node_lock(node *n)
 {

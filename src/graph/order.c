@@ -57,6 +57,7 @@ static void sorted_copy(ebb__graph_walk *w, const ebb__graph_walk *old, const so
     }
     w->first[w->n_nodes] = at;
     memcpy(w->leaves, old->leaves, (size_t)w->n_leaves * sizeof *w->leaves);
+    memset(w->is_stop, 0, (size_t)w->n_nodes * sizeof *w->is_stop);
     for (int64_t i = 0; i < w->n_roots; i++)
         if (w->root[i] >= 0) w->root[i] = rank[w->root[i]];
     for (int64_t i = 0; i < w->n_inputs; i++)

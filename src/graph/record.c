@@ -10,8 +10,8 @@
 /* Sequences ascend along edges without a counter shared by threads. */
 static EBB__THREAD_HOT uint64_t thread_clock;
 
-static node *node_make(ebb_graph_space *space, uint32_t n_parents, ebb__pool_part *part,
-                       const ebb_graph_payload *payload)
+static inline node *node_make(ebb_graph_space *space, uint32_t n_parents, ebb__pool_part *part,
+                              const ebb_graph_payload *payload)
 {
     static const ebb_graph_payload none;
     size_t bytes = node_bytes(n_parents);
@@ -38,21 +38,20 @@ ebb_status ebb_graph_leaf_create(ebb_graph_node **out, ebb_graph_space *space,
 {
     if (!out) return ebb__null_argument("ebb_graph_leaf_create", "out");
     if (!space) return ebb__null_argument("ebb_graph_leaf_create", "space");
-    EBB_TRY(ebb__graph_space_usable(space));
+    if (!space_is_ours(space)) return ebb__graph_space_refused(space);
     ebb__pool_part *part = ebb__pool_part_get(space->pool);
     node *leaf = node_make(space, 0, part, payload);
     if (!leaf) return ebb_error_status();
     atomic_init(&leaf->state, NODE_LEAF);
     atomic_init(&leaf->counts, LEAF_HANDLE);
     leaf->sequence = 0;
-    ebb__pool_part_count(part, COUNT_LEAVES, 1);
     ebb__pool_part_count(part, COUNT_LEAVES_CREATED, 1);
     *out = leaf;
     return EBB_OK;
 }
 
 /* Links edge e to its parent; false, with the parent's tombstone, where it is not LIVE. */
-static bool edge_link(edge *e, ebb_graph_tombstone *tomb)
+static inline bool edge_link(edge *e, ebb_graph_tombstone *tomb)
 {
     node *p = e->parent;
     node_lock(p);
@@ -73,7 +72,7 @@ static bool edge_link(edge *e, ebb_graph_tombstone *tomb)
 
 /* Ends LINKING; tomb is NULL where all edges were linked. Nobody can reach a node without
  * interior parents yet. */
-static bool node_publish(node *n, const ebb_graph_tombstone *tomb, bool has_interior)
+static inline bool node_publish(node *n, const ebb_graph_tombstone *tomb, bool has_interior)
 {
     if (has_interior) node_lock(n);
     bool is_live = !tomb && !n->sev;
@@ -87,8 +86,8 @@ static bool node_publish(node *n, const ebb_graph_tombstone *tomb, bool has_inte
     return is_live;
 }
 
-static ebb_status parents_check(uint64_t *sequence, const ebb_graph_space *space,
-                                const ebb_graph_edge *parents, uint32_t n)
+static inline ebb_status parents_check(uint64_t *sequence, const ebb_graph_space *space,
+                                       const ebb_graph_edge *parents, uint32_t n)
 {
     uint64_t newest = thread_clock;
     if (n == 0) return ebb__fail(EBB_E_MISUSE, "a node has at least one parent; 0 were given");
@@ -105,11 +104,10 @@ static ebb_status parents_check(uint64_t *sequence, const ebb_graph_space *space
 
 static void born_severed(node *n, uint32_t n_linked, ebb__pool_part *part)
 {
-    ebb__pool_part_count(part, COUNT_SEVERED, 1);
     ebb__pool_part_count(part, COUNT_CUT, 1);
     ebb__graph_enter();
     ebb__graph_unlink(n, n_linked, part);
-    ebb__graph_unpin(n, part);
+    ebb__graph_unpin_last(n, 0, part);
     ebb__graph_leave();
 }
 
@@ -120,7 +118,7 @@ ebb_status ebb_graph_node_record(ebb_graph_node **out, ebb_graph_space *space,
     if (!out) return ebb__null_argument("ebb_graph_node_record", "out");
     if (!space) return ebb__null_argument("ebb_graph_node_record", "space");
     if (!parents) return ebb__null_argument("ebb_graph_node_record", "parents");
-    EBB_TRY(ebb__graph_space_usable(space));
+    if (!space_is_ours(space)) return ebb__graph_space_refused(space);
     uint64_t sequence = 0;
     EBB_TRY(parents_check(&sequence, space, parents, n_parents));
     ebb__pool_part *part = ebb__pool_part_get(space->pool);
@@ -154,9 +152,7 @@ ebb_status ebb_graph_node_record(ebb_graph_node **out, ebb_graph_space *space,
             (edge){.parent = parents[i].node, .output = parents[i].output, .index = i};
     ebb__pool_part_count(part, COUNT_CREATED, 1);
     ebb__pool_part_count(part, COUNT_EDGES, n_linked);
-    if (node_publish(n, is_linked ? NULL : &tomb, has_interior))
-        ebb__pool_part_count(part, COUNT_LIVE, 1);
-    else
+    if (!node_publish(n, is_linked ? NULL : &tomb, has_interior))
         born_severed(n, n_linked, part);
     *out = n;
     return EBB_OK;

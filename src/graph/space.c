@@ -70,9 +70,8 @@ ebb_status ebb__graph_space_create(ebb_graph_space **out, ebb__pool *pool,
     return space_make(out, pool, options);
 }
 
-ebb_status ebb__graph_space_usable(const ebb_graph_space *space)
+ebb_status ebb__graph_space_refused(const ebb_graph_space *space)
 {
-    if (space_is_ours(space)) return EBB_OK;
     if (space->generation == UINT32_MAX)
         return ebb__fail(EBB_E_MISUSE, "the space is being destroyed");
     return ebb__fail(EBB_E_MISUSE, "the space was made before a fork, by the parent process");

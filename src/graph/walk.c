@@ -101,7 +101,6 @@ void ebb__graph_walk_memory_give(ebb__graph_walk *w)
 typedef struct visit {
     ebb__graph_walk *w;
     extent cap, n;
-    int64_t n_pinned, n_leaves_held; /* less than n where it does not fit */
     uint64_t mark_walk;
     uint64_t last_sequence;
     node **tail; /* the queue runs through link */
@@ -110,49 +109,45 @@ typedef struct visit {
 
 static inline uint32_t visit_leaf(visit *v, node *leaf)
 {
-    if (leaf->mark_walk != v->mark_walk) {
-        leaf->mark_walk = v->mark_walk;
-        leaf->mark = (uint32_t)v->n.leaves;
-        if (v->n.leaves++ < v->cap.leaves && v->fits) {
-            v->w->leaves[leaf->mark] = leaf;
-            leaf_count(leaf, LEAF_HANDLE);
-            v->n_leaves_held++;
-        } else {
-            v->fits = false;
-        }
-    }
+    if (leaf->mark_walk == v->mark_walk) return leaf->mark;
+    leaf->mark_walk = v->mark_walk;
+    leaf->mark = (uint32_t)v->n.leaves;
+    if (v->n.leaves < v->cap.leaves)
+        v->w->leaves[v->n.leaves] = leaf;
+    else
+        v->fits = false;
+    v->n.leaves++;
     return leaf->mark;
 }
 
 static inline uint32_t visit_node(visit *v, node *n)
 {
-    if (n->mark_walk != v->mark_walk) {
-        EBB_ASSERT(node_state(n) == NODE_LIVE);
-        n->mark_walk = v->mark_walk;
-        n->mark = (uint32_t)v->n.nodes;
-        n->link = NULL;
-        *v->tail = n;
-        v->tail = &n->link;
-        if (n->sequence > v->last_sequence) v->is_sorted = false;
-        v->last_sequence = n->sequence;
-        if (v->n.nodes++ < v->cap.nodes && v->fits) {
-            v->w->nodes[n->mark] = n;
-            node_pin(n);
-            v->n_pinned++;
-        } else {
-            v->fits = false;
-        }
-    }
+    if (n->mark_walk == v->mark_walk) return n->mark;
+    EBB_ASSERT(node_state(n) == NODE_LIVE);
+    n->mark_walk = v->mark_walk;
+    n->mark = (uint32_t)v->n.nodes;
+    n->link = NULL;
+    *v->tail = n;
+    v->tail = &n->link;
+    if (n->sequence > v->last_sequence) v->is_sorted = false;
+    v->last_sequence = n->sequence;
+    if (v->n.nodes < v->cap.nodes)
+        v->w->nodes[v->n.nodes] = n;
+    else
+        v->fits = false;
+    v->n.nodes++;
     return n->mark;
 }
 
-static void visit_edges(visit *v, node *n)
+static inline void visit_edges(visit *v, node *n)
 {
     int64_t at = v->n.edges;
-    v->n.edges += n->n_parents;
+    uint32_t n_parents = n->n_parents;
+    v->n.edges += n_parents;
     if (v->n.edges > v->cap.edges) v->fits = false;
     if (v->fits) v->w->first[n->mark] = at;
-    for (edge *e = n->edges, *end = e + n->n_parents; e < end; e++, at++) {
+    for (uint32_t i = 0; i < n_parents; i++, at++) {
+        const edge *e = &n->edges[i];
         ebb__graph_target t = {.node = -1, .leaf = -1};
         if (node_is_leaf(e->parent)) {
             t.leaf = (int32_t)visit_leaf(v, e->parent);
@@ -164,15 +159,6 @@ static void visit_edges(visit *v, node *n)
     }
 }
 
-/* Gives back what a traversal that did not fit took. Still under the claim lock: all is LIVE.
- */
-static void visit_undo(visit *v)
-{
-    for (int64_t i = 0; i < v->n_pinned; i++) node_unpin_count(v->w->nodes[i]);
-    for (int64_t i = 0; i < v->n_leaves_held; i++)
-        leaf_count(v->w->leaves[i], (uint64_t)0 - LEAF_HANDLE);
-}
-
 static int32_t place_index(const visit *v, const node *n)
 {
     unsigned state = node_state(n);
@@ -182,7 +168,7 @@ static int32_t place_index(const visit *v, const node *n)
 }
 
 /* Under the claim lock. Returns the first root that is not LIVE, or -1. */
-static int64_t traverse(visit *v, const ebb__graph_place *roots, const ebb__graph_place *inputs)
+static int64_t traverse(visit *v, const ebb__graph_place *roots)
 {
     ebb__graph_walk *w = v->w;
     for (int64_t i = 0; i < w->n_roots; i++) {
@@ -202,14 +188,27 @@ static int64_t traverse(visit *v, const ebb__graph_place *roots, const ebb__grap
             visit_node(v, n);
     }
     for (node *n = queue; n; n = n->link) visit_edges(v, n);
-    if (!v->fits) {
-        visit_undo(v);
-        return -1;
-    }
-    w->first[v->n.nodes] = v->n.edges;
+    return -1;
+}
+
+/* Under the claim lock, when everything fits: what was found is held from now on. Where h is
+ * given and the order is right already, the nodes are claimed in the same pass. */
+static void seize(visit *v, const ebb__graph_place *roots, const ebb__graph_place *inputs,
+                  haul *h)
+{
+    ebb__graph_walk *w = v->w;
+    w->n_nodes = v->n.nodes;
+    w->n_leaves = v->n.leaves;
+    w->n_edges = v->n.edges;
+    w->first[w->n_nodes] = w->n_edges;
     for (int64_t i = 0; i < w->n_roots; i++) w->root[i] = place_index(v, roots[i].node);
     for (int64_t i = 0; i < w->n_inputs; i++) w->input[i] = place_index(v, inputs[i].node);
-    return -1;
+    for (int64_t i = 0; i < w->n_leaves; i++) leaf_count(w->leaves[i], LEAF_HANDLE);
+    memset(w->is_stop, 0, (size_t)w->n_nodes * sizeof *w->is_stop);
+    if (h && v->is_sorted)
+        ebb__graph_claim_locked(w, h, false);
+    else
+        for (int64_t i = 0; i < w->n_nodes; i++) node_pin(w->nodes[i]);
 }
 
 ebb_status ebb__graph_root_refused(const ebb_graph_space *space, int64_t i, const node *root)
@@ -243,28 +242,24 @@ static ebb_status places_check(ebb_graph_space **space, const ebb__graph_place *
         if (inputs[i].node->space != *space)
             return ebb__fail(EBB_E_MISUSE, "input %lld belongs to another space than the root",
                              (long long)i);
-    return ebb__graph_space_usable(*space);
+    return space_is_ours(*space) ? EBB_OK : ebb__graph_space_refused(*space);
 }
 
 /* At most two tries: the first counts where its block does not fit. */
 static ebb_status collect(ebb__graph_walk *w, const ebb__graph_place *roots,
-                          const ebb__graph_place *inputs, bool *is_sorted)
+                          const ebb__graph_place *inputs, haul *h, bool *is_sorted)
 {
     extent cap = memory_reuse(w);
     for (;;) {
         visit v = {.w = w, .cap = cap, .fits = cap.nodes > 0};
         claim_take(w->space);
-        int64_t refused = traverse(&v, roots, inputs);
+        int64_t refused = traverse(&v, roots);
+        if (refused < 0 && v.fits) seize(&v, roots, inputs, h);
         claim_give(w->space);
         if (refused >= 0)
             return ebb__graph_root_refused(w->space, refused, roots[refused].node);
-        if (v.fits) {
-            w->n_nodes = v.n.nodes;
-            w->n_leaves = v.n.leaves;
-            w->n_edges = v.n.edges;
-            *is_sorted = v.is_sorted;
-            return EBB_OK;
-        }
+        *is_sorted = v.is_sorted;
+        if (v.fits) return EBB_OK;
         ebb__graph_walk_memory_give(w);
         if (v.n.nodes >= INT32_MAX || v.n.leaves >= INT32_MAX)
             return ebb__fail(EBB_E_RANGE,
@@ -276,26 +271,40 @@ static ebb_status collect(ebb__graph_walk *w, const ebb__graph_place *roots,
     }
 }
 
+static ebb_status begin(ebb__graph_walk *w, const ebb__graph_place *roots,
+                        const ebb__graph_place *inputs, haul *h)
+{
+    EBB_TRY(places_check(&w->space, roots, w->n_roots, inputs, w->n_inputs));
+    bool is_sorted = true;
+    ebb_status s = collect(w, roots, inputs, h, &is_sorted);
+    if (s != EBB_OK) {
+        ebb__graph_walk_memory_give(w);
+        return s;
+    }
+    if (!is_sorted) s = ebb__graph_walk_sort(w);
+    if (s != EBB_OK) ebb__graph_walk_end(w);
+    return s;
+}
+
 ebb_status ebb__graph_walk_begin(ebb__graph_walk *out, const ebb__graph_place *roots,
                                  int64_t n_roots, const ebb__graph_place *inputs,
                                  int64_t n_inputs, bool (*only)(void *user, void *leaf_payload),
                                  void *user, bool keep)
 {
     ebb__graph_walk w = {.keep = keep, .n_roots = n_roots, .n_inputs = inputs ? n_inputs : 0};
-    EBB_TRY(places_check(&w.space, roots, n_roots, inputs, n_inputs));
-    bool is_sorted = true;
-    ebb_status s = collect(&w, roots, inputs, &is_sorted);
-    if (s != EBB_OK) {
-        ebb__graph_walk_memory_give(&w);
-        return s;
-    }
-    if (!is_sorted) s = ebb__graph_walk_sort(&w);
-    if (s == EBB_OK) {
-        memset(w.is_stop, 0, (size_t)w.n_nodes * sizeof *w.is_stop);
-        if (inputs || only) ebb__graph_walk_filter(&w, inputs != NULL, only, user);
-        *out = w;
-        return EBB_OK;
-    }
-    ebb__graph_walk_end(&w);
-    return s;
+    EBB_TRY(begin(&w, roots, inputs, NULL));
+    if (inputs || only) ebb__graph_walk_filter(&w, inputs != NULL, only, user);
+    *out = w;
+    return EBB_OK;
+}
+
+ebb_status ebb__graph_walk_begin_claimed(ebb__graph_walk *out, const ebb__graph_place *roots,
+                                         int64_t n_roots)
+{
+    ebb__graph_walk w = {.n_roots = n_roots};
+    haul h = {0};
+    EBB_TRY(begin(&w, roots, NULL, &h));
+    if (w.claimed) ebb__graph_claim_finish(&w, &h);
+    *out = w;
+    return EBB_OK;
 }
