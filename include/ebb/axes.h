@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* EBB_ALL, EBB_AXES(0, 2); EBB_KEEP(-1) keeps the reduced axes as 1. Negative axes count from the
- * end. */
+/* EBB_ALL, EBB_AXES(0, 2); EBB_KEEP(-1) keeps the reduced axes as 1. Negative axes count from
+ * the end. */
 typedef struct ebb_axes {
     int64_t n, axis[EBB_MAX_DIMS];
     bool all, keep;
@@ -27,15 +27,15 @@ template <class... D> constexpr ebb_axes ebb__axes(bool all, bool keep, D... d)
 extern "C" {
 #else
 #define EBB_ALL ((ebb_axes){.all = true})
-#define EBB_AXES(...)                                                                           \
-    ((ebb_axes){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                  \
-                {__VA_ARGS__},                                                                  \
-                false,                                                                          \
+#define EBB_AXES(...)                                                                          \
+    ((ebb_axes){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                 \
+                {__VA_ARGS__},                                                                 \
+                false,                                                                         \
                 false})
-#define EBB_KEEP(...)                                                                           \
-    ((ebb_axes){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                  \
-                {__VA_ARGS__},                                                                  \
-                false,                                                                          \
+#define EBB_KEEP(...)                                                                          \
+    ((ebb_axes){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                 \
+                {__VA_ARGS__},                                                                 \
+                false,                                                                         \
                 true})
 #endif
 

@@ -12,17 +12,18 @@ extern "C" {
 
 typedef struct ebb_context ebb_context;
 
-/* What bytes are for. DATA: what the user supplied (copied, adopted, loaded, written). CACHE: held
- * for reuse, no content; not part of used_bytes. Values are pinned; new ones are added at the end. */
-#define EBB_KIND_MAP(X)                                                                         \
-    X(PARAMETER, 0, "parameter")                                                                \
-    X(GRADIENT, 1, "gradient")                                                                  \
-    X(ACTIVATION, 2, "activation")                                                              \
-    X(OPTIMIZER, 3, "optimizer")                                                                \
-    X(TEMPORARY, 4, "temporary")                                                                \
-    X(SCRATCH, 5, "scratch")                                                                    \
-    X(DATA, 6, "data")                                                                          \
-    X(BOOKKEEPING, 7, "bookkeeping")                                                            \
+/* What bytes are for. DATA: what the user supplied (copied, adopted, loaded, written). CACHE:
+ * held for reuse, no content; not part of used_bytes. Values are pinned; new ones are added at
+ * the end. */
+#define EBB_KIND_MAP(X)                                                                        \
+    X(PARAMETER, 0, "parameter")                                                               \
+    X(GRADIENT, 1, "gradient")                                                                 \
+    X(ACTIVATION, 2, "activation")                                                             \
+    X(OPTIMIZER, 3, "optimizer")                                                               \
+    X(TEMPORARY, 4, "temporary")                                                               \
+    X(SCRATCH, 5, "scratch")                                                                   \
+    X(DATA, 6, "data")                                                                         \
+    X(BOOKKEEPING, 7, "bookkeeping")                                                           \
     X(CACHE, 8, "cache")
 typedef enum ebb_kind {
 #define X(name, value, text) EBB_KIND_##name = value,
@@ -38,11 +39,11 @@ typedef struct ebb_context_options {
                                    gives the default where it is set */
     int32_t n_threads;          /* 0: EBB_NUM_THREADS where set, else one per core */
     uint64_t seed;
-    bool nondeterministic;            /* 0: results do not depend on timing */
-    bool single_threaded;             /* another thread's use is E_MISUSE; takes no locks */
-    ebb_context *parent;              /* this context's bytes count against the parent's budget too;
-                                         the parent's tensors may be used here */
-    const ebb_allocator *allocator;   /* copied; NULL: the C library's, or the parent's */
+    bool nondeterministic; /* 0: results do not depend on timing */
+    bool single_threaded;  /* another thread's use is E_MISUSE; takes no locks */
+    ebb_context *parent;   /* this context's bytes count against the parent's budget too;
+                              the parent's tensors may be used here */
+    const ebb_allocator *allocator; /* copied; NULL: the C library's, or the parent's */
     uint64_t reserved[7];
 } ebb_context_options;
 
@@ -51,15 +52,15 @@ typedef struct ebb_context_options {
 EBB_API EBB_NODISCARD ebb_status ebb_context_create(ebb_context **out,
                                                     const ebb_context_options *options);
 /* Everything made in the context goes with it: tensors, parameter sets, optimizers, loaders.
- * Handles that outlive it are stale: releasing one does nothing, using one is E_MISUSE. Children
- * become unusable first. NULL is ignored. */
+ * Handles that outlive it are stale: releasing one does nothing, using one is E_MISUSE.
+ * Children become unusable first. NULL is ignored. */
 EBB_API void ebb_context_destroy(ebb_context *ctx);
 
 typedef struct ebb_stats {
     size_t used_bytes, peak_bytes, budget_bytes; /* budget 0: none */
-    size_t bytes[EBB_KIND_MAX];                  /* now, by kind; all but CACHE sum to used_bytes */
-    size_t peak_by_kind[EBB_KIND_MAX];           /* at the moment of the peak */
-    char peak_op[32];                            /* the operation at which the peak occurred */
+    size_t bytes[EBB_KIND_MAX];        /* now, by kind; all but CACHE sum to used_bytes */
+    size_t peak_by_kind[EBB_KIND_MAX]; /* at the moment of the peak */
+    char peak_op[32];                  /* the operation at which the peak occurred */
     int64_t live_nodes, n_handles, n_misuse;
     uint64_t reserved[16];
 } ebb_stats;

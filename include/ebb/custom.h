@@ -43,8 +43,9 @@ EBB_API bool ebb_vjp_wants(ebb_vjp *v, int32_t i);
 /* The gradient of input i; summed back to its shape where it was broadcast. */
 EBB_API void ebb_vjp_give(ebb_vjp *v, int32_t i, ebb_tensor *g);
 
-/* Runs op on n_in inputs; out gets n_out tensors of the innermost scope (all NULL on failure). op is
- * not needed after the call, its functions are until the graph behind the results is gone. */
+/* Runs op on n_in inputs; out gets n_out tensors of the innermost scope (all NULL on failure).
+ * op is not needed after the call, its functions are until the graph behind the results is
+ * gone. */
 EBB_API EBB_NODISCARD ebb_status ebb_apply(ebb_tensor **out, const ebb_custom *op,
                                            ebb_tensor *const *in, const void *attr);
 

@@ -17,4 +17,6 @@
 #include <ebb/tensor.h>
 #include <ebb/version.h>
 
+#include <ebb/sites.h>
+
 #endif

@@ -11,7 +11,8 @@ extern "C" {
 
 typedef struct ebb_backward_options {
     bool keep_graph;       /* nothing is consumed: backward may run again */
-    bool commit_each_leaf; /* add each leaf's total to its slot as it completes, not at the end */
+    bool commit_each_leaf; /* add each leaf's total to its slot as it completes, not at the end
+                            */
     ebb_params *only;      /* gradients of these parameters only */
     uint64_t reserved[4];
 } ebb_backward_options;
@@ -21,16 +22,16 @@ typedef struct ebb_backward_options {
  *   loss     f32 or f64, one element: borrowed
  *   options  NULL for defaults
  *
- * The graph behind loss is freed as it is consumed unless keep_graph. All or nothing: slots change
- * only when the whole pass has succeeded (commit_each_leaf: a failure says that some have).
- * Errors  E_SHAPE loss has more than one element; E_GRAPH nothing wants a gradient, consumed
- *         before, or a saved value was written to since (naming both operations); E_MISUSE; E_BUDGET;
- *         E_NOMEM; a rule's own error: then the walked graph is spent, unless keep_graph.
+ * The graph behind loss is freed as it is consumed unless keep_graph. All or nothing: slots
+ * change only when the whole pass has succeeded (commit_each_leaf: a failure says that some
+ * have). Errors  E_SHAPE loss has more than one element; E_GRAPH nothing wants a gradient,
+ * consumed before, or a saved value was written to since (naming both operations); E_MISUSE;
+ * E_BUDGET; E_NOMEM; a rule's own error: then the walked graph is spent, unless keep_graph.
  * Source  reverse accumulation: Griewank & Walther, Evaluating Derivatives (2008), ch. 3. */
 EBB_API EBB_NODISCARD ebb_status ebb_backward(ebb_tensor *loss,
                                               const ebb_backward_options *options);
-/* The same from n roots of any shape in one pass. seeds NULL, or one of them EBB_NONE: ones; else
- * of the root's shape and dtype. */
+/* The same from n roots of any shape in one pass. seeds NULL, or one of them EBB_NONE: ones;
+ * else of the root's shape and dtype. */
 EBB_API EBB_NODISCARD ebb_status ebb_backward_from(ebb_tensor *const *roots,
                                                    ebb_tensor *const *seeds, int64_t n,
                                                    const ebb_backward_options *options);
@@ -41,14 +42,15 @@ typedef struct ebb_grad_options {
     bool allow_unused; /* an input without a path gives EBB_NONE instead of E_GRAPH */
     uint64_t reserved[4];
 } ebb_grad_options;
-/* Gradients of the roots with respect to chosen inputs, leaves or not; slots are untouched. Only
- * nodes on a path from a root to an input are consumed. grads_out gets n_inputs tensors that belong
- * to the innermost scope (all NULL on failure). */
+/* Gradients of the roots with respect to chosen inputs, leaves or not; slots are untouched.
+ * Only nodes on a path from a root to an input are consumed. grads_out gets n_inputs tensors
+ * that belong to the innermost scope (all NULL on failure). */
 EBB_API EBB_NODISCARD ebb_status ebb_grad(ebb_tensor **grads_out, ebb_tensor *const *roots,
                                           ebb_tensor *const *seeds, int64_t n_roots,
                                           ebb_tensor *const *inputs, int64_t n_inputs,
                                           const ebb_grad_options *options);
-/* Product of the Hessian of a scalar with vectors v[i] of the inputs' shapes. Keeps the graph. */
+/* Product of the Hessian of a scalar with vectors v[i] of the inputs' shapes. Keeps the graph.
+ */
 EBB_API EBB_NODISCARD ebb_status ebb_hvp(ebb_tensor **hv_out, ebb_tensor *loss,
                                          ebb_tensor *const *inputs, ebb_tensor *const *v,
                                          int64_t n);
@@ -56,7 +58,8 @@ EBB_API EBB_NODISCARD ebb_status ebb_hvp(ebb_tensor **hv_out, ebb_tensor *loss,
 EBB_API EBB_NODISCARD ebb_status ebb_discard_graph(ebb_tensor *root);
 
 EBB_API bool ebb_has_grad(const ebb_tensor *leaf);
-/* A scope-owned handle on the slot's bytes (later backwards add into them); EBB_NONE when empty. */
+/* A scope-owned handle on the slot's bytes (later backwards add into them); EBB_NONE when
+ * empty. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_grad_of(ebb_tensor *leaf);
 /* Empties the slot; its bytes go unless somebody holds them. */
 EBB_API EBB_NODISCARD ebb_status ebb_clear_grad(ebb_tensor *leaf);

@@ -23,10 +23,11 @@ typedef struct ebb_site {
 } ebb_site;
 
 /* flags: 0 inherits whether operations are recorded. site: NULL or static. Where memory for the
- * scope is refused the id is 0 and the record says so: operations then fail, scope_end ignores it. */
+ * scope is refused the id is 0 and the record says so: operations then fail, scope_end ignores
+ * it. */
 EBB_API ebb_scope ebb_scope_begin(uint32_t flags, const ebb_site *site);
-/* Closes it and those left open inside it, newest first. A scope that is not open on this thread:
- * reported as misuse, nothing happens. */
+/* Closes it and those left open inside it, newest first. A scope that is not open on this
+ * thread: reported as misuse, nothing happens. */
 EBB_API void ebb_scope_end(ebb_scope scope);
 
 /* One reference more for the caller, who owes one ebb_release. Returns t. */
@@ -36,7 +37,8 @@ EBB_API void ebb_release(ebb_tensor *t);
 EBB_API EBB_NODISCARD ebb_status ebb_hold(ebb_tensor **slot, ebb_tensor *t);
 /* Releases *slot and sets it NULL. */
 EBB_API void ebb_clear(ebb_tensor **slot);
-/* Hands t to the scope around `scope`: what a function returns. Not made inside it: unchanged. */
+/* Hands t to the scope around `scope`: what a function returns. Not made inside it: unchanged.
+ */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_escape(ebb_scope scope, ebb_tensor *t);
 /* *x = y; the old *x goes at once if the innermost scope made it and nothing else holds it. */
 EBB_API void ebb_replace(ebb_tensor **x, ebb_tensor *y);
@@ -46,13 +48,18 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_claim(ebb_tensor *t);
 #ifdef __cplusplus
 } /* extern "C" */
 struct ebb__guard : ebb_scope {
-    ebb__guard(uint32_t flags, const ebb_site *site) : ebb_scope(ebb_scope_begin(flags, site)) {}
-    ~ebb__guard() { ebb_scope_end(*this); }
+    ebb__guard(uint32_t flags, const ebb_site *site) : ebb_scope(ebb_scope_begin(flags, site))
+    {
+    }
+    ~ebb__guard()
+    {
+        ebb_scope_end(*this);
+    }
     ebb__guard(const ebb__guard &) = delete;
     ebb__guard &operator=(const ebb__guard &) = delete;
 };
-#define EBB__SCOPE(scope_name, flags)                                                           \
-    static const ebb_site scope_name##_site_ = {#scope_name, __FILE__, __LINE__};               \
+#define EBB__SCOPE(scope_name, flags)                                                          \
+    static const ebb_site scope_name##_site_ = {#scope_name, __FILE__, __LINE__};              \
     ebb__guard scope_name(flags, &scope_name##_site_)
 extern "C" {
 #elif defined __GNUC__
@@ -60,9 +67,9 @@ static inline void ebb__scope_close(const ebb_scope *s)
 {
     ebb_scope_end(*s);
 }
-#define EBB__SCOPE(scope_name, flags)                                                           \
-    static const ebb_site scope_name##_site_ = {#scope_name, __FILE__, __LINE__};               \
-    ebb_scope scope_name __attribute__((cleanup(ebb__scope_close), unused)) =                   \
+#define EBB__SCOPE(scope_name, flags)                                                          \
+    static const ebb_site scope_name##_site_ = {#scope_name, __FILE__, __LINE__};              \
+    ebb_scope scope_name __attribute__((cleanup(ebb__scope_close), unused)) =                  \
         ebb_scope_begin(flags, &scope_name##_site_)
 #endif
 #ifdef EBB__SCOPE /* elsewhere: ebb_scope_begin and ebb_scope_end */

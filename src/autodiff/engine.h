@@ -11,10 +11,11 @@
 ebb_status ebb__engine_create(ebb_context *ctx);
 void ebb__engine_destroy(ebb_context *ctx);
 
-/* Runs op: checks handles, dtypes and shapes; reserves outputs and scratch; computes; records where
- * an input is tracked and the thread records. out[0..n_out) belong to the innermost scope; all NULL
- * on failure. ctx may be NULL where there is an input (then the deepest input's context is used).
- * in[i] NULL: returns the pending failure. EBB_NONE where optional. attr is copied. */
+/* Runs op: checks handles, dtypes and shapes; reserves outputs and scratch; computes; records
+ * where an input is tracked and the thread records. out[0..n_out) belong to the innermost
+ * scope; all NULL on failure. ctx may be NULL where there is an input (then the deepest input's
+ * context is used). in[i] NULL: returns the pending failure. EBB_NONE where optional. attr is
+ * copied. */
 ebb_status ebb__run(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
                     ebb_tensor *const *in, int32_t n_out, ebb_tensor **out);
 /* The same for one result; NULL on failure. */
@@ -39,8 +40,8 @@ typedef struct ebb__backward_args {
 } ebb__backward_args;
 ebb_status ebb__backward_run(const ebb__backward_args *a);
 
-/* What ran, for tests, reports and the planner. Values are the operands', outputs' and by-products'
- * (as identities); rule: during a backward. */
+/* What ran, for tests, reports and the planner. Values are the operands', outputs' and
+ * by-products' (as identities); rule: during a backward. */
 typedef struct ebb__op_event {
     const ebb_op *op;
     ebb_context *ctx;

@@ -29,6 +29,7 @@ struct ebb_context {
     struct ebb__slots *slots;            /* this context's tensor handles; src/tensor */
     struct ebb__registry *registry;      /* the root's: operations and overrides; src/op */
     struct ebb__engine *engine;          /* this context's; src/autodiff */
+    void *customs;            /* the root's: users' own operations; src/api/custom.c */
     struct ebb__owned *owned; /* objects destroyed with the context; src/tensor/owned.h */
 };
 

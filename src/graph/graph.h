@@ -82,6 +82,9 @@ ebb__graph_place ebb__graph_parent(const ebb_graph_node *node, uint32_t i);
 void ebb__graph_leaf_lock(ebb_graph_node *leaf);
 void ebb__graph_leaf_unlock(ebb_graph_node *leaf);
 
+/* Live interior nodes, exact when no call is in progress. */
+int64_t ebb__graph_live_nodes(const ebb_graph_space *space);
+
 /* Audits every invariant of the space when no call is in progress; the first fault as a
  * message, NULL if sound. */
 const char *ebb__graph_check(ebb_graph_space *space);

@@ -169,3 +169,10 @@ void ebb_graph_space_destroy(ebb_graph_space *space)
     ebb_allocator a = space->allocator;
     ebb__free(&a, space, sizeof *space);
 }
+
+int64_t ebb__graph_live_nodes(const ebb_graph_space *space)
+{
+    const ebb__pool *pool = space->pool;
+    return ebb__pool_count(pool, COUNT_CREATED) - ebb__pool_count(pool, COUNT_CONSUMED) -
+           ebb__pool_count(pool, COUNT_CUT) - ebb__pool_count(pool, COUNT_DIED);
+}

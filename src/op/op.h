@@ -1,7 +1,7 @@
 /* op.h - what an operation is: one constant descriptor beside its code.
  *
- * Adding an operation: write its descriptor in src/ops/FAMILY.c and one line in src/ops/ops.def.
- * Everything else (ebb/ops.h, docs/ops.md, tests) is derived from the table.
+ * Adding an operation: write its descriptor in src/ops/FAMILY.c and one line in
+ * src/ops/ops.def. Everything else (ebb/ops.h, docs/ops.md, tests) is derived from the table.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_OP_OP_H
 #define EBB_OP_OP_H
@@ -17,44 +17,50 @@ typedef struct ebb__call ebb__call;
 
 enum { EBB__MAX_IN = 8, EBB__MAX_OUT = 8, EBB__MAX_AUX = 4 };
 
-/* ---- attributes: a struct of the operation's, described for the generator and for tests --------- */
+/* ---- attributes: a struct of the operation's, described for the generator and for tests
+ * --------- */
 typedef enum ebb_attr_kind {
-    EBB_ATTR_F64 = 1, /* double */
-    EBB_ATTR_I64,     /* int64_t */
-    EBB_ATTR_BOOL,    /* bool; only in options */
-    EBB_ATTR_PAIR,    /* int64_t[2] */
+    EBB_ATTR_F64 = 1,  /* double */
+    EBB_ATTR_I64,      /* int64_t */
+    EBB_ATTR_BOOL,     /* bool; only in options */
+    EBB_ATTR_PAIR,     /* int64_t[2] */
     EBB_ATTR_F64_PAIR, /* double[2] */
-    EBB_ATTR_SHAPE,   /* ebb_shape */
-    EBB_ATTR_AXES,    /* ebb_axes */
-    EBB_ATTR_DTYPE    /* ebb_dtype */
+    EBB_ATTR_SHAPE,    /* ebb_shape */
+    EBB_ATTR_AXES,     /* ebb_axes */
+    EBB_ATTR_DTYPE     /* ebb_dtype */
 } ebb_attr_kind;
 typedef struct ebb_attr_spec {
     const char *name;
     ebb_attr_kind kind;
     uint16_t offset; /* in the attribute struct */
-    bool option;     /* a member of the options struct; else positional, in order, after the tensors */
+    bool option; /* a member of the options struct; else positional, in order, after the tensors
+                  */
     const char *doc; /* one phrase: units, default ("0: 1e-5") */
 } ebb_attr_spec;
-/* The options struct is the first part of the attribute struct, member for member (the generated
- * code asserts it); zero is the default of every member: the kernel or rule resolves it. */
+/* The options struct is the first part of the attribute struct, member for member (the
+ * generated code asserts it); zero is the default of every member: the kernel or rule resolves
+ * it. */
 
-/* ---- one application ------------------------------------------------------------------------------ */
+/* ---- one application
+ * ------------------------------------------------------------------------------ */
 struct ebb__call {
     const ebb_op *op;
     ebb_context *ctx;
     const void *attr;
     int32_t n_in, n_out, n_aux; /* variadic: as given / as asked for */
-    /* An absent optional input has dtype 0. In `shape` data is NULL unless EBB_OP_VALUE_SHAPE. */
+    /* An absent optional input has dtype 0. In `shape` data is NULL unless EBB_OP_VALUE_SHAPE.
+     */
     ebb_view *in;
     ebb_view *out; /* n_out outputs, then n_aux by-products; shape writes dtype and shape */
-    size_t scratch_bytes;  /* written by shape (or a backend's plan); 64-byte aligned in forward */
+    size_t
+        scratch_bytes; /* written by shape (or a backend's plan); 64-byte aligned in forward */
     void *scratch;
-    int64_t n_random;      /* written by shape of a random operation: 32-bit draws it needs */
+    int64_t n_random; /* written by shape of a random operation: 32-bit draws it needs */
     uint64_t random_key, random_base; /* Philox key; first of ceil(n_random / 4) counters */
-    int32_t n_threads;     /* the kernel may use */
-    bool recompute;        /* a stateful operation leaves its state alone */
-    bool records;          /* a gradient is wanted: by-products will be kept (else they are temporary) */
-    const void *plan;      /* a backend's, chosen at plan time; NULL: reference kernel */
+    int32_t n_threads;                /* the kernel may use */
+    bool recompute;                   /* a stateful operation leaves its state alone */
+    bool records; /* a gradient is wanted: by-products will be kept (else they are temporary) */
+    const void *plan; /* a backend's, chosen at plan time; NULL: reference kernel */
 };
 
 typedef enum ebb_bound { EBB_BOUND_MEMORY = 1, EBB_BOUND_COMPUTE } ebb_bound;
@@ -63,26 +69,27 @@ typedef struct ebb_cost {
 } ebb_cost;
 
 enum ebb_op_flag {
-    EBB_OP_BROADCAST = 1u << 0,   /* inputs broadcast as in NumPy: views arrive in the output's shape
-                                     with stride 0; the engine sums gradients back */
-    EBB_OP_VIEW = 1u << 1,        /* metadata only: `view` instead of `forward` */
-    EBB_OP_RANDOM = 1u << 2,      /* reads random_key and random_base */
-    EBB_OP_STATEFUL = 1u << 3,    /* writes inputs named by `writes` unless recompute */
-    EBB_OP_PRIVATE = 1u << 4,     /* no public function */
-    EBB_OP_VARIADIC_IN = 1u << 5, /* the last of n_in is a list of >= 1 tensors */
+    EBB_OP_BROADCAST = 1u << 0,    /* inputs broadcast as in NumPy: views arrive in the output's
+                                      shape    with stride 0; the engine sums gradients back */
+    EBB_OP_VIEW = 1u << 1,         /* metadata only: `view` instead of `forward` */
+    EBB_OP_RANDOM = 1u << 2,       /* reads random_key and random_base */
+    EBB_OP_STATEFUL = 1u << 3,     /* writes inputs named by `writes` unless recompute */
+    EBB_OP_PRIVATE = 1u << 4,      /* no public function */
+    EBB_OP_VARIADIC_IN = 1u << 5,  /* the last of n_in is a list of >= 1 tensors */
     EBB_OP_VARIADIC_OUT = 1u << 6, /* n_out outputs as shape says (public: an out-array) */
-    EBB_OP_VALUE_SHAPE = 1u << 7, /* shape reads values (nonzero) */
-    EBB_OP_CREATE = 1u << 8,      /* no tensor inputs: takes a context, dtype and shape attributes */
-    EBB_OP_STRIDED = 1u << 9,     /* the kernel takes any strides; else the engine passes
-                                     contiguous inputs (copying where they are not) */
+    EBB_OP_VALUE_SHAPE = 1u << 7,  /* shape reads values (nonzero) */
+    EBB_OP_CREATE = 1u << 8, /* no tensor inputs: takes a context, dtype and shape attributes */
+    EBB_OP_STRIDED = 1u << 9, /* the kernel takes any strides; else the engine passes
+                                 contiguous inputs (copying where they are not) */
     EBB_OP_NO_RECOMPUTE = 1u << 10,
-    EBB_OP_INTEGER = 1u << 11,    /* the outputs are never differentiable (argmax, comparisons) */
-    EBB_OP_ALIAS_SAFE = 1u << 12  /* elementwise: out may be one of the inputs' bytes */
+    EBB_OP_INTEGER = 1u << 11, /* the outputs are never differentiable (argmax, comparisons) */
+    EBB_OP_ALIAS_SAFE = 1u << 12 /* elementwise: out may be one of the inputs' bytes */
 };
 
-/* One line of the table-driven tests. in[i]: dtype and shape, "3x4", "i64:5<10" (values in [0, 10)),
- * "bool:3x4", "f32:2" (fixed dtype; plain floats run in f64 and f32), "" a scalar, "0x3" empty, "-"
- * EBB_NONE. attr: "axis=-2 keep=1 shape=2x3 stride=2,1". n_out for variadic outputs. */
+/* One line of the table-driven tests. in[i]: dtype and shape, "3x4", "i64:5<10" (values in [0,
+ * 10)), "bool:3x4", "f32:2" (fixed dtype; plain floats run in f64 and f32), "" a scalar, "0x3"
+ * empty, "-" EBB_NONE. attr: "axis=-2 keep=1 shape=2x3 stride=2,1". n_out for variadic outputs.
+ */
 typedef struct ebb_sample {
     const char *in[EBB__MAX_IN];
     const char *attr;
@@ -109,18 +116,19 @@ struct ebb_op {
     /* what the memory planner may assume */
     ebb_bound bound;
     ebb_cost (*cost)(const ebb__call *c); /* NULL: bytes moved */
-    uint32_t need[EBB__MAX_IN];           /* EBB_NEED_IN(j) | EBB_NEED_OUT(k) | EBB_NEED_AUX(k) */
+    uint32_t need[EBB__MAX_IN]; /* EBB_NEED_IN(j) | EBB_NEED_OUT(k) | EBB_NEED_AUX(k) */
 
     /* behaviour */
-    ebb_status (*shape)(ebb__call *c);          /* checks; allocates nothing */
-    ebb_status (*forward)(const ebb__call *c);  /* the reference kernel; allocates nothing */
+    ebb_status (*shape)(ebb__call *c);         /* checks; allocates nothing */
+    ebb_status (*forward)(const ebb__call *c); /* the reference kernel; allocates nothing */
     /* EBB_OP_VIEW: dtype, shape, strides of out within in[0]; *offset, in elements from in[0]'s
-     * first, is 0 on entry. *copy = true asks for a contiguous copy of in[0] (and another call). */
+     * first, is 0 on entry. *copy = true asks for a contiguous copy of in[0] (and another
+     * call). */
     ebb_status (*view)(ebb_view *out, int64_t *offset, bool *copy, const ebb__call *c);
-    void (*vjp)(ebb_vjp *v);                    /* NULL: not differentiable */
-    void (*vjp_composed)(ebb_vjp *v);           /* where vjp reads a floating by-product */
-    /* Instead of shape and forward: a formula of other operations; has no node of its own. Returns
-     * status through v; writes n_out results. */
+    void (*vjp)(ebb_vjp *v);          /* NULL: not differentiable */
+    void (*vjp_composed)(ebb_vjp *v); /* where vjp reads a floating by-product */
+    /* Instead of shape and forward: a formula of other operations; has no node of its own.
+     * Returns status through v; writes n_out results. */
     void (*compose)(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, int32_t n_in,
                     const void *attr);
 
@@ -131,13 +139,14 @@ struct ebb_op {
     const ebb_sample *samples; /* in[0] NULL (or attr for CREATE) ends */
     int32_t n_samples;
 };
-#define EBB_SAMPLES(...)                                                                        \
-    .samples = (const ebb_sample[]){__VA_ARGS__},                                               \
+#define EBB_SAMPLES(...)                                                                       \
+    .samples = (const ebb_sample[]){__VA_ARGS__},                                              \
     .n_samples = (int32_t)(sizeof((const ebb_sample[]){__VA_ARGS__}) / sizeof(ebb_sample))
 
-/* ---- inside a rule ---------------------------------------------------------------------------------
- * Errors are sticky: emit of NULL is NULL, the rule needs no plumbing. Tensors belong to the rule.
- * A rule reaches only what `need` declared for the inputs that want a gradient. */
+/* ---- inside a rule
+ * --------------------------------------------------------------------------------- Errors are
+ * sticky: emit of NULL is NULL, the rule needs no plumbing. Tensors belong to the rule. A rule
+ * reaches only what `need` declared for the inputs that want a gradient. */
 typedef struct ebb__vjp_host ebb__vjp_host; /* the engine's side */
 struct ebb_vjp {
     const ebb_op *op;
@@ -198,30 +207,34 @@ static inline ebb_dtype ebb__in_dtype(ebb_vjp *v, int32_t i)
 ebb_tensor *ebb__emit(ebb_vjp *v, const ebb_op *op, const void *attr, int32_t n_in,
                       ebb_tensor *const *in);
 /* EBB_EMIT(v, mul, NULL, g, y): any number of tensors. EBB_EMIT(v, sum, &attr, x). */
-#define EBB_EMIT(v, name, attr, ...)                                                            \
-    ebb__emit(v, &ebb__op_##name, attr,                                                         \
-              (int32_t)(sizeof((ebb_tensor *[]){__VA_ARGS__}) / sizeof(ebb_tensor *)),          \
+#define EBB_EMIT(v, name, attr, ...)                                                           \
+    ebb__emit(v, &ebb__op_##name, attr,                                                        \
+              (int32_t)(sizeof((ebb_tensor *[]){__VA_ARGS__}) / sizeof(ebb_tensor *)),         \
               (ebb_tensor *[]){__VA_ARGS__})
 /* Several results, all NULL on failure. */
 void ebb__emit_n(ebb_vjp *v, const ebb_op *op, const void *attr, int32_t n_in,
                  ebb_tensor *const *in, int32_t n_out, ebb_tensor **out);
 
-/* ---- shape rules shared by families ------------------------------------------------------------ */
-ebb_status ebb__shape_same(ebb__call *c);         /* out = in[0]'s dtype and shape */
-ebb_status ebb__shape_same_float(ebb__call *c);   /* the same, in[0] f32 or f64 */
-ebb_status ebb__shape_broadcast_n(ebb__call *c);  /* all inputs broadcast, one common dtype */
+/* ---- shape rules shared by families
+ * ------------------------------------------------------------ */
+ebb_status ebb__shape_same(ebb__call *c);        /* out = in[0]'s dtype and shape */
+ebb_status ebb__shape_same_float(ebb__call *c);  /* the same, in[0] f32 or f64 */
+ebb_status ebb__shape_broadcast_n(ebb__call *c); /* all inputs broadcast, one common dtype */
 /* "x is f32 (2, 3), y is i64 (3): ..." pieces for messages. */
 const char *ebb__view_text(char *buffer, size_t size, const ebb_view *v);
 
-/* ---- axes attribute ------------------------------------------------------------------------------ */
+/* ---- axes attribute
+ * ------------------------------------------------------------------------------ */
 /* Marks reduced axes; EBB_ALL, and n == 0 without `all`, mean every axis. E_RANGE. */
-ebb_status ebb__axes_resolve(bool reduced[EBB_MAX_DIMS], const struct ebb_axes *a, int64_t rank);
-ebb_status ebb__axes_shape(ebb_shape *out, const ebb_shape *in, const bool reduced[EBB_MAX_DIMS],
-                           bool keep);
+ebb_status ebb__axes_resolve(bool reduced[EBB_MAX_DIMS], const struct ebb_axes *a,
+                             int64_t rank);
+ebb_status ebb__axes_shape(ebb_shape *out, const ebb_shape *in,
+                           const bool reduced[EBB_MAX_DIMS], bool keep);
 
-/* ---- registry: the table, and kernels that override reference ones by name --------------------- */
-/* plan looks at shapes (data NULL), may set scratch_bytes and plan, and returns false to leave the
- * call to the reference kernel. It may create and cache primitives. */
+/* ---- registry: the table, and kernels that override reference ones by name
+ * --------------------- */
+/* plan looks at shapes (data NULL), may set scratch_bytes and plan, and returns false to leave
+ * the call to the reference kernel. It may create and cache primitives. */
 typedef struct ebb__override {
     const char *name;
     bool (*plan)(ebb__call *c, void *backend);
@@ -234,8 +247,8 @@ typedef struct ebb__backend {
     const ebb__override *overrides; /* name NULL ends */
 } ebb__backend;
 typedef struct ebb__registry ebb__registry;
-/* table: n descriptors, id i at position i. E_INTERNAL where a descriptor or an override's name is
- * unsound. Sets root->registry. */
+/* table: n descriptors, id i at position i. E_INTERNAL where a descriptor or an override's name
+ * is unsound. Sets root->registry. */
 ebb_status ebb__registry_create(ebb_context *root, const ebb_op *const *table, int32_t n);
 ebb_status ebb__registry_add(ebb_context *root, const ebb__backend *backend);
 void ebb__registry_destroy(ebb_context *root);
@@ -244,12 +257,14 @@ const ebb_op *ebb__registry_at(const ebb__registry *r, int32_t id);
 int32_t ebb__registry_count(const ebb__registry *r);
 /* Chooses: sets c->plan and scratch through an override where one takes the call. */
 const ebb__override *ebb__registry_plan(const ebb__registry *r, ebb__call *c, void **backend);
-/* How layers above op (optimizers) and the engine's own rules run an operation: the engine sets the
- * function when it is created. Semantics: ebb__run in autodiff/engine.h. */
+/* How layers above op (optimizers) and the engine's own rules run an operation: the engine sets
+ * the function when it is created. Semantics: ebb__run in autodiff/engine.h. */
 typedef ebb_status (*ebb__run_fn)(ebb_context *ctx, const ebb_op *op, const void *attr,
                                   int32_t n_in, ebb_tensor *const *in, int32_t n_out,
                                   ebb_tensor **out);
 void ebb__registry_set_run(ebb_context *root, ebb__run_fn run);
+/* By name, from a context; NULL where there is none. */
+const ebb_op *ebb__op_find(const ebb_context *ctx, const char *name);
 ebb_status ebb__op_run(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
                        ebb_tensor *const *in, int32_t n_out, ebb_tensor **out);
 

@@ -1,8 +1,7 @@
 /* layout.h - where a tensor's elements lie in its storage: dtype, shape, strides, offset.
  *
- * ebb_view (public) is the full form that kernels read; ebb__layout the packed form that is kept:
- * 16 + 16 * n_dims bytes.
- * SPDX-License-Identifier: MIT */
+ * ebb_view (public) is the full form that kernels read; ebb__layout the packed form that is
+ * kept: 16 + 16 * n_dims bytes. SPDX-License-Identifier: MIT */
 #ifndef EBB_TENSOR_LAYOUT_H
 #define EBB_TENSOR_LAYOUT_H
 
@@ -13,7 +12,7 @@
 typedef struct ebb__layout {
     int64_t offset; /* of the first element, in elements */
     uint8_t dtype, n_dims;
-    bool contiguous;       /* C order without gaps (size-1 and empty dimensions aside) */
+    bool contiguous;        /* C order without gaps (size-1 and empty dimensions aside) */
     int64_t dims_strides[]; /* dims[n_dims], then strides[n_dims] */
 } ebb__layout;
 
@@ -37,8 +36,8 @@ static inline int64_t ebb__n_elems(const ebb_shape *s)
     return n;
 }
 bool ebb__shape_equal(const ebb_shape *a, const ebb_shape *b);
-/* E_SHAPE where n_dims or a dimension is out of range, or elements or bytes overflow; a dimension
- * of EBB_DIM_NONE or worse is NULL's consequence: returns the pending failure. */
+/* E_SHAPE where n_dims or a dimension is out of range, or elements or bytes overflow; a
+ * dimension of EBB_DIM_NONE or worse is NULL's consequence: returns the pending failure. */
 ebb_status ebb__shape_check(const ebb_shape *s, ebb_dtype d);
 /* "(32, 784)"; at most `size` bytes, returns buffer. */
 const char *ebb__shape_text(char *buffer, size_t size, const ebb_shape *s);

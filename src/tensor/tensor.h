@@ -1,7 +1,7 @@
 /* tensor.h - the user's handle: a checked slot with layout, storage and the node that made it.
  *
- * A public ebb_tensor * is the address of a 128-byte slot with the slot's generation in its low 7
- * bits. Slots live in pages that are never given back to the system and are found through a
+ * A public ebb_tensor * is the address of a 128-byte slot with the slot's generation in its low
+ * 7 bits. Slots live in pages that are never given back to the system and are found through a
  * process-wide table, so any pointer can be checked; a page belongs to one context at a time.
  * Slots are created with one reference of the innermost scope.
  *
@@ -23,18 +23,19 @@ enum { EBB__INLINE_DIMS = 3 };
 
 typedef struct ebb__slot {
     atomic_uint refs;
-    uint8_t generation; /* low 7 bits are in the handle; odd/even carry no meaning */
+    uint8_t generation; /* in the handle's low 7 bits */
     bool is_leaf;
     atomic_uchar n_maps;
-    uint8_t output;        /* of node, up to 255; more in output_high */
+    uint8_t output; /* of node, up to 255; more in output_high */
     uint16_t output_high;
-    uint32_t scope_index;  /* in the owning thread's handle list */
-    uint32_t n_misuse_pad;
+    uint32_t scope_index; /* in the owning thread's handle list */
+    uint32_t scope_depth; /* of the scope that owns it (or that it was escaped to) */
     ebb__storage *storage;
-    ebb_graph_node *node;  /* NULL: untracked. A leaf's: its graph leaf */
+    ebb_graph_node *node; /* NULL: untracked. A leaf's: its graph leaf */
     ebb_context *ctx;
-    ebb__layout *layout;   /* own.layout where n_dims <= EBB__INLINE_DIMS, else from the pool */
-    const ebb_site *scope; /* where the owning scope was opened; after death: which scope it was */
+    ebb__layout *layout; /* own.layout where n_dims <= EBB__INLINE_DIMS, else from the pool */
+    const ebb_site
+        *scope; /* where the owning scope was opened; after death: which scope it was */
     const char *label;
     union {
         ebb__layout layout_inline;
@@ -51,8 +52,9 @@ typedef struct ebb__leaf {
     ebb_shape shape;
 } ebb__leaf;
 
-/* The slot behind a handle, NULL with a record (E_MISUSE) where it is stale or foreign, or where t
- * is NULL (then the pending failure stays, or E_MISUSE naming `function` and `argument` is made). */
+/* The slot behind a handle, NULL with a record (E_MISUSE) where it is stale or foreign, or
+ * where t is NULL (then the pending failure stays, or E_MISUSE naming `function` and `argument`
+ * is made). */
 ebb__slot *ebb__slot_of(const ebb_tensor *t, const char *function, const char *argument);
 /* Without checks, for handles known to be good. */
 static inline ebb__slot *ebb__slot_raw(const ebb_tensor *t)
@@ -71,8 +73,8 @@ static inline uint32_t ebb__slot_output(const ebb__slot *s)
 /* A handle owned by the innermost scope on storage (a reference is taken) with this layout. */
 ebb_status ebb__tensor_create(ebb_tensor **out, ebb_context *ctx, ebb__storage *storage,
                               const ebb_view *layout, int64_t offset);
-/* A fresh storage of `kind` in C order, content unspecified, and a handle on it. view (may be NULL)
- * gets the layout with data set. */
+/* A fresh storage of `kind` in C order, content unspecified, and a handle on it. view (may be
+ * NULL) gets the layout with data set. */
 ebb_status ebb__tensor_new(ebb_tensor **out, ebb_context *ctx, ebb_dtype d, const ebb_shape *s,
                            ebb_kind kind, ebb_view *view);
 void ebb__tensor_set_node(ebb_tensor *t, ebb_graph_node *take_node, uint32_t output);
@@ -82,14 +84,26 @@ void ebb__tensor_view(ebb_view *out, const ebb__slot *s);
 ebb_status ebb__slots_create(ebb_context *ctx);
 void ebb__slots_destroy(ebb_context *ctx);
 int64_t ebb__slots_live(const ebb_context *ctx);
+/* Of its pages: charged as bookkeeping, not in use. */
+size_t ebb__slots_idle_bytes(const ebb_context *ctx);
 /* Misuse seen by this context (late releases and the like). */
 int64_t ebb__slots_misuse(const ebb_context *ctx);
 
-/* ---- scopes of the thread ---------------------------------------------------------------------- */
+/* ---- scopes of the thread
+ * ---------------------------------------------------------------------- */
 /* E_MISUSE where none is open. */
 ebb_status ebb__scope_required(void);
 /* True where operations on tracked inputs are recorded. */
 bool ebb__scope_records(void);
-uint64_t ebb__scope_innermost(void);
+/* Scopes that the engine opens around a backward rule: what is made there is temporary. */
+enum { EBB__SCOPE_RULE = 1 << 8 };
+bool ebb__scope_is_rule(void);
+/* The innermost scope owns the slot from now on: its one reference. E_NOMEM. */
+ebb_status ebb__scope_adopt(ebb__slot *s);
+/* Takes a slot out of the thread's scopes, with the scope's reference, wherever it is there;
+ * false where no scope of this thread owns it. */
+bool ebb__scope_disown(ebb__slot *s);
+/* The innermost scope's site, NULL where it has none. */
+const ebb_site *ebb__scope_site(void);
 
 #endif

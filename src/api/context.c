@@ -1,0 +1,195 @@
+/* context.c - assembling a context from its layers; statistics. The only reader of the
+ * environment. SPDX-License-Identifier: MIT */
+#include "api/internal.h"
+
+#include "autodiff/internal.h"
+#include "base/thread.h"
+#include "ops/ids.h"
+#include "tensor/owned.h"
+#ifdef EBB_ONEDNN
+#include "backend/onednn/onednn.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *ebb_kind_name(ebb_kind k)
+{
+    static const char *const name[] = {
+#define X(id, value, text) [value] = text,
+        EBB_KIND_MAP(X)
+#undef X
+    };
+    return (unsigned)k < sizeof name / sizeof *name ? name[k] : "?";
+}
+
+static int64_t environment(const char *name)
+{
+    const char *text = getenv(name);
+    if (!text || !*text) return 0;
+    char *end;
+    long long n = strtoll(text, &end, 10);
+    return *end == '\0' && n > 0 ? n : 0;
+}
+
+static int32_t thread_count(const ebb_context_options *o)
+{
+    int64_t n = o->n_threads;
+    if (n == 0 && o->parent) n = o->parent->n_threads;
+    if (n == 0) n = environment("EBB_NUM_THREADS");
+    if (n == 0) n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > 1024 ? 1024 : (int32_t)n;
+}
+
+static ebb_status options_check(const ebb_context_options *o)
+{
+    for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
+        if (o->reserved[i]) return ebb__fail(EBB_E_MISUSE, "options.reserved is not zero");
+    if (o->n_threads < 0)
+        return ebb__fail(EBB_E_RANGE, "n_threads is %d, 0 or more is allowed",
+                         (int)o->n_threads);
+    return o->parent ? ebb__context_usable(o->parent) : EBB_OK;
+}
+
+static const char *tag_name(void *root, uint32_t tag)
+{
+    const ebb_op *op = ebb__op_of_tag(root, tag);
+    return op ? op->name : "an operation";
+}
+
+static ebb_status root_create(ebb_context *ctx)
+{
+    EBB_TRY(ebb__registry_create(ctx, ebb__op_table, EBB__N_OPS));
+    EBB_TRY(ebb__custom_create(ctx));
+    ebb_graph_space_options o = {.single_threaded = ctx->single_threaded,
+                                 .allocator = &ctx->allocator,
+                                 .tag_name = tag_name,
+                                 .user = ctx};
+    EBB_TRY(ebb__graph_space_create(&ctx->space, ctx->pool, &o));
+#ifdef EBB_ONEDNN
+    EBB_TRY(ebb__registry_add(ctx, &ebb__backend_onednn));
+#endif
+    return EBB_OK;
+}
+
+static ebb_status context_build(ebb_context *ctx, const ebb_context_options *o)
+{
+    ebb__account *above = o->parent ? o->parent->account : NULL;
+    size_t budget = o->memory_budget_bytes;
+    if (!budget && !o->parent) budget = (size_t)environment("EBB_MEMORY_BUDGET_BYTES");
+    EBB_TRY(ebb__account_create(&ctx->account, &ctx->allocator, above, budget,
+                                ctx->single_threaded));
+    EBB_TRY(ebb__memory_create(ctx));
+    EBB_TRY(ebb__owned_create(ctx));
+    EBB_TRY(ebb__slots_create(ctx));
+    if (ctx->root == ctx) {
+        EBB_TRY(root_create(ctx));
+    } else {
+        ctx->space = ctx->root->space;
+        ctx->registry = ctx->root->registry;
+    }
+    return ebb__engine_create(ctx);
+}
+
+static void context_free(ebb_context *ctx)
+{
+    bool is_root = ctx->root == ctx;
+    ebb__owned_destroy(ctx);
+    ebb__slots_destroy(ctx);
+    ebb__engine_destroy(ctx);
+    if (is_root) {
+        ebb_graph_space_destroy(ctx->space);
+        ebb__custom_destroy(ctx);
+        ebb__registry_destroy(ctx);
+    }
+    ebb__memory_destroy(ctx);
+    ebb__account_destroy(ctx->account);
+    if (ctx->parent) atomic_fetch_sub(&ctx->parent->n_children, 1);
+    ebb_allocator allocator = ctx->allocator;
+    ebb__free(&allocator, ctx, sizeof *ctx);
+}
+
+ebb_status(ebb_context_create)(ebb_context **out, const ebb_context_options *options)
+{
+    static const ebb_context_options none;
+    const ebb_context_options *o = options ? options : &none;
+    if (!out) return ebb__null_argument("ebb_context_create", "out");
+    EBB_TRY(options_check(o));
+    const ebb_allocator *a = o->allocator ? o->allocator
+                             : o->parent  ? &o->parent->allocator
+                                          : &ebb__allocator_libc;
+    ebb_context *ctx = ebb__alloc(a, sizeof *ctx, 64);
+    if (!ctx)
+        return ebb__fail(EBB_E_NOMEM, "%zu bytes for a context were refused", sizeof *ctx);
+    memset(ctx, 0, sizeof *ctx);
+    ctx->allocator = *a;
+    ctx->parent = o->parent;
+    ctx->root = o->parent ? o->parent->root : ctx;
+    ctx->fork_generation = ebb__fork_generation();
+    ctx->n_threads = thread_count(o);
+    ctx->single_threaded = o->single_threaded && !o->parent;
+    ctx->nondeterministic = o->nondeterministic;
+    ebb__thread_token *self = ebb__thread_self();
+    ctx->thread_id = self ? self->id : 0;
+    ctx->seed = o->seed;
+    if (ctx->parent) atomic_fetch_add(&ctx->parent->n_children, 1);
+    ebb_status status = context_build(ctx, o);
+    if (status != EBB_OK) {
+        context_free(ctx);
+        return status;
+    }
+    *out = ctx;
+    return EBB_OK;
+}
+
+void ebb_context_destroy(ebb_context *ctx)
+{
+    if (ctx) context_free(ctx);
+}
+
+void ebb_stats_get(ebb_stats *out, const ebb_context *ctx)
+{
+    memset(out, 0, sizeof *out);
+    if (!ctx) return;
+    ebb__account_stats(out, ctx->account);
+    ebb__memory_stats(out, ctx);
+    size_t idle = ebb__slots_idle_bytes(ctx);
+    out->bytes[EBB_KIND_BOOKKEEPING] -= idle;
+    out->used_bytes -= idle;
+    out->bytes[EBB_KIND_CACHE] += idle;
+    out->live_nodes = ebb__graph_live_nodes(ctx->space);
+    out->n_handles = ebb__slots_live(ctx);
+    out->n_misuse = ebb__slots_misuse(ctx);
+}
+
+void ebb_stats_reset_peak(ebb_context *ctx)
+{
+    if (ctx) ebb__account_reset_peak(ctx->account);
+}
+
+void ebb_trim(ebb_context *ctx)
+{
+    if (ctx) ebb__memory_trim(ctx);
+}
+
+bool ebb_error_budget(ebb_budget_report *out)
+{
+    if (ebb_error_status() != EBB_E_BUDGET) return false;
+    if (out) *out = *ebb__budget_report();
+    return true;
+}
+
+void *ebb_alloc(ebb_context *ctx, size_t bytes, ebb_kind kind)
+{
+    if (!ctx || bytes == 0 || (unsigned)kind > EBB_KIND_CACHE) {
+        ebb__fail(EBB_E_MISUSE, "ebb_alloc: ctx is NULL, bytes is 0 or the kind is unknown");
+        return NULL;
+    }
+    return ebb__owned_alloc(ctx, bytes, kind);
+}
+
+void ebb_free(ebb_context *ctx, void *p, size_t bytes, ebb_kind kind)
+{
+    if (ctx) ebb__owned_free(ctx, p, bytes, kind);
+}

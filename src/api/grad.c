@@ -1,0 +1,267 @@
+/* grad.c - the public face of gradients.
+ * SPDX-License-Identifier: MIT */
+#include "api/internal.h"
+
+#include "autodiff/commit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+ebb_status ebb__reserved_check(const char *function, const uint64_t *reserved, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (reserved[i])
+            return ebb__fail(EBB_E_MISUSE, "%s: options.reserved is not zero", function);
+    return EBB_OK;
+}
+
+/* ---- backward
+ * ------------------------------------------------------------------------------------- */
+
+/* The leaves of a parameter set, to be asked about; sorted. */
+typedef struct leaf_set {
+    const void **leaf;
+    int64_t n;
+} leaf_set;
+
+static int compare(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t) * (void *const *)a, y = (uintptr_t) * (void *const *)b;
+    return (x > y) - (x < y);
+}
+
+static bool leaf_wanted(void *user, void *payload)
+{
+    const leaf_set *set = user;
+    return bsearch(&payload, set->leaf, (size_t)set->n, sizeof *set->leaf, compare) != NULL;
+}
+
+static ebb_status leaf_set_make(leaf_set *out, const ebb_params *params)
+{
+    int64_t n = ebb_params_count(params);
+    out->n = 0;
+    out->leaf = malloc(((size_t)n + 1) * sizeof *out->leaf);
+    if (!out->leaf)
+        return ebb__fail(EBB_E_NOMEM, "a list of %lld leaves was refused", (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        ebb__slot *s = ebb__slot_raw(ebb_params_at(params, i));
+        if (s->is_leaf) out->leaf[out->n++] = ebb_graph_node_payload(s->node);
+    }
+    qsort(out->leaf, (size_t)out->n, sizeof *out->leaf, compare);
+    return EBB_OK;
+}
+
+static ebb_status backward(ebb__backward_args *a, const ebb_backward_options *o)
+{
+    static const ebb_backward_options none;
+    if (!o) o = &none;
+    EBB_TRY(
+        ebb__reserved_check("backward", o->reserved, sizeof o->reserved / sizeof *o->reserved));
+    a->keep_graph = o->keep_graph;
+    a->commit_each_leaf = o->commit_each_leaf;
+    if (!o->only) return ebb__backward_run(a);
+    leaf_set set;
+    EBB_TRY(leaf_set_make(&set, o->only));
+    a->only = leaf_wanted;
+    a->user = &set;
+    ebb_status status = ebb__backward_run(a);
+    free(set.leaf);
+    return status;
+}
+
+ebb_status(ebb_backward)(ebb_tensor *loss, const ebb_backward_options *options)
+{
+    const char *outer = ebb__error_op_set("backward");
+    const ebb__slot *s = ebb__slot_of(loss, "ebb_backward", "loss");
+    ebb_status status = s ? EBB_OK : ebb_error_status();
+    if (s && ebb_n_elems(loss) != 1)
+        status = ebb__fail(EBB_E_SHAPE, "loss has %lld elements, one is needed",
+                           (long long)ebb_n_elems(loss));
+    ebb__backward_args a = {.roots = &loss, .n_roots = 1};
+    if (status == EBB_OK) status = backward(&a, options);
+    ebb__error_op_set(outer);
+    return status;
+}
+
+static ebb_status list_check(const char *name, ebb_tensor *const *list, int64_t n)
+{
+    if (n < 1) return ebb__fail(EBB_E_RANGE, "%lld %s were given", (long long)n, name);
+    if (!list) return ebb__null_argument("backward", name);
+    return EBB_OK;
+}
+
+ebb_status(ebb_backward_from)(ebb_tensor *const *roots, ebb_tensor *const *seeds, int64_t n,
+                              const ebb_backward_options *options)
+{
+    const char *outer = ebb__error_op_set("backward");
+    ebb_status status = list_check("roots", roots, n);
+    ebb__backward_args a = {.roots = roots, .seeds = seeds, .n_roots = n};
+    if (status == EBB_OK) status = backward(&a, options);
+    ebb__error_op_set(outer);
+    return status;
+}
+
+static ebb_status grad_checked(ebb_tensor **grads_out, const ebb__backward_args *given,
+                               const ebb_grad_options *o)
+{
+    static const ebb_grad_options none;
+    if (!o) o = &none;
+    EBB_TRY(list_check("roots", given->roots, given->n_roots));
+    EBB_TRY(list_check("inputs", given->inputs, given->n_inputs));
+    if (!grads_out) return ebb__null_argument("ebb_grad", "grads_out");
+    EBB_TRY(ebb__reserved_check("grad", o->reserved, sizeof o->reserved / sizeof *o->reserved));
+    ebb__backward_args a = *given;
+    a.grads_out = grads_out;
+    a.keep_graph = o->keep_graph;
+    a.create_graph = o->create_graph;
+    a.allow_unused = o->allow_unused;
+    return ebb__backward_run(&a);
+}
+
+ebb_status(ebb_grad)(ebb_tensor **grads_out, ebb_tensor *const *roots, ebb_tensor *const *seeds,
+                     int64_t n_roots, ebb_tensor *const *inputs, int64_t n_inputs,
+                     const ebb_grad_options *options)
+{
+    const char *outer = ebb__error_op_set("grad");
+    ebb__backward_args a = {.roots = roots,
+                            .seeds = seeds,
+                            .n_roots = n_roots,
+                            .inputs = inputs,
+                            .n_inputs = n_inputs};
+    ebb_status status = grad_checked(grads_out, &a, options);
+    ebb__error_op_set(outer);
+    return status;
+}
+
+static ebb_status hvp_run(ebb_tensor **hv_out, ebb_tensor *loss, ebb_tensor *const *inputs,
+                          ebb_tensor *const *v, int64_t n, ebb_tensor **g)
+{
+    ebb__backward_args first = {.roots = &loss, .n_roots = 1, .inputs = inputs, .n_inputs = n};
+    EBB_TRY(grad_checked(g, &first, &(ebb_grad_options){.create_graph = true}));
+    /* Gradients that do not depend on the inputs (a linear loss) have Hessian 0. */
+    ebb_tensor **root = g + n, **seed = g + 2 * n;
+    int64_t n_roots = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!ebb__slot_of(v[i], "ebb_hvp", "v")) return ebb_error_status();
+        if (!ebb_requires_grad(g[i])) continue;
+        root[n_roots] = g[i];
+        seed[n_roots++] = v[i];
+    }
+    ebb__backward_args second = {
+        .roots = root, .seeds = seed, .n_roots = n_roots, .inputs = inputs, .n_inputs = n};
+    for (int64_t i = 0; i < n; i++) hv_out[i] = EBB_NONE;
+    if (n_roots)
+        EBB_TRY(grad_checked(hv_out, &second,
+                             &(ebb_grad_options){.keep_graph = true, .allow_unused = true}));
+    for (int64_t i = 0; i < n; i++)
+        if (hv_out[i] == EBB_NONE && !(hv_out[i] = ebb__zeros_like(ebb__slot_raw(inputs[i]))))
+            return ebb_error_status();
+    return EBB_OK;
+}
+
+ebb_status(ebb_hvp)(ebb_tensor **hv_out, ebb_tensor *loss, ebb_tensor *const *inputs,
+                    ebb_tensor *const *v, int64_t n)
+{
+    const char *outer = ebb__error_op_set("hvp");
+    ebb_status status = list_check("inputs", inputs, n);
+    if (status == EBB_OK) status = list_check("vectors", v, n);
+    if (status == EBB_OK && !hv_out) status = ebb__null_argument("ebb_hvp", "hv_out");
+    if (status == EBB_OK) status = ebb__scope_required();
+    ebb_tensor **work = NULL;
+    if (status == EBB_OK && !(work = calloc(3 * (size_t)n, sizeof *work)))
+        status = ebb__fail(EBB_E_NOMEM, "memory for %lld gradients was refused", (long long)n);
+    if (status == EBB_OK) {
+        ebb_scope scope = ebb_scope_begin(0, NULL);
+        status = hvp_run(hv_out, loss, inputs, v, n, work);
+        for (int64_t i = 0; i < n; i++)
+            hv_out[i] = status == EBB_OK ? ebb_escape(scope, hv_out[i]) : NULL;
+        ebb_scope_end(scope);
+    }
+    free(work);
+    ebb__error_op_set(outer);
+    return status;
+}
+
+ebb_status(ebb_discard_graph)(ebb_tensor *root)
+{
+    const char *outer = ebb__error_op_set("discard_graph");
+    ebb__slot *s = ebb__slot_of(root, "ebb_discard_graph", "root");
+    ebb_status status = s ? EBB_OK : ebb_error_status();
+    if (s && (!s->node || s->is_leaf))
+        status = ebb__fail(EBB_E_GRAPH, "root has no graph behind it");
+    if (status == EBB_OK) {
+        ebb__graph_walk walk;
+        ebb__graph_place place = {s->node, ebb__slot_output(s)};
+        status = ebb__graph_walk_begin(&walk, &place, 1, NULL, 0, NULL, NULL, false);
+        if (status == EBB_OK) {
+            status = ebb__graph_walk_claim(&walk);
+            ebb__graph_walk_end(&walk);
+        }
+    }
+    ebb__error_op_set(outer);
+    return status;
+}
+
+/* ---- slots
+ * ---------------------------------------------------------------------------------------- */
+
+static ebb__leaf *leaf_of(const ebb_tensor *t, const char *function, ebb_graph_node **node)
+{
+    const ebb__slot *s = ebb__slot_of(t, function, "leaf");
+    if (!s) return NULL;
+    if (!s->is_leaf) {
+        ebb__fail(EBB_E_GRAPH, "%s: the tensor is no leaf, only leaves have a gradient slot",
+                  function);
+        return NULL;
+    }
+    *node = s->node;
+    return ebb_graph_node_payload(s->node);
+}
+
+static ebb__storage *grad_keep(ebb__leaf *leaf, ebb_graph_node *node)
+{
+    ebb__graph_leaf_lock(node);
+    ebb__storage *grad = leaf->grad ? ebb__storage_keep(leaf->grad) : NULL;
+    ebb__graph_leaf_unlock(node);
+    return grad;
+}
+
+bool ebb_has_grad(const ebb_tensor *leaf)
+{
+    const ebb__slot *s =
+        leaf && leaf != EBB_NONE ? ebb__slot_of(leaf, "ebb_has_grad", "leaf") : NULL;
+    if (!s || !s->is_leaf) return false;
+    ebb__leaf *l = ebb_graph_node_payload(s->node);
+    ebb__graph_leaf_lock(s->node);
+    bool has = l->grad != NULL;
+    ebb__graph_leaf_unlock(s->node);
+    return has;
+}
+
+ebb_tensor *(ebb_grad_of)(ebb_tensor *leaf)
+{
+    ebb_graph_node *node;
+    ebb__leaf *l = leaf_of(leaf, "grad_of", &node);
+    if (!l || ebb__scope_required() != EBB_OK) return NULL;
+    ebb__storage *grad = grad_keep(l, node);
+    if (!grad) return EBB_NONE;
+    ebb_view v = {.dtype = l->dtype, .shape = l->shape};
+    ebb_tensor *t = NULL;
+    ebb__view_contiguous(&v);
+    if (ebb__tensor_create(&t, l->ctx, grad, &v, 0) != EBB_OK) t = NULL;
+    ebb__storage_release(grad);
+    return t;
+}
+
+ebb_status(ebb_clear_grad)(ebb_tensor *leaf)
+{
+    ebb_graph_node *node;
+    ebb__leaf *l = leaf_of(leaf, "clear_grad", &node);
+    if (!l) return ebb_error_status();
+    ebb__graph_leaf_lock(node);
+    ebb__storage *grad = l->grad;
+    l->grad = NULL;
+    ebb__graph_leaf_unlock(node);
+    ebb__storage_release(grad);
+    return EBB_OK;
+}

@@ -1,0 +1,17 @@
+/* internal.h - what the files of the public interface share.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_API_INTERNAL_H
+#define EBB_API_INTERNAL_H
+
+#include "autodiff/internal.h"
+#include "base/context.h"
+
+/* The descriptor behind a node's tag, custom ones included; NULL for an unknown tag. */
+const ebb_op *ebb__op_of_tag(ebb_context *root, uint32_t tag);
+/* Descriptors of the users' own operations. */
+ebb_status ebb__custom_create(ebb_context *root);
+void ebb__custom_destroy(ebb_context *root);
+/* E_MISUSE naming the function where a reserved field is not zero. */
+ebb_status ebb__reserved_check(const char *function, const uint64_t *reserved, size_t n);
+
+#endif

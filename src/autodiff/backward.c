@@ -1,0 +1,312 @@
+/* backward.c - walk the graph from the roots, newest node first, and collect gradients.
+ *
+ * Refused (everything checked before the claim): nothing has changed. Failed (a rule's error):
+ * the walked graph is spent unless kept, leaf slots are untouched. Totals of leaves are staged
+ * and committed when the walk has succeeded (commit.c). SPDX-License-Identifier: MIT */
+#include "autodiff/commit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- totals
+ * -------------------------------------------------------------------------------------- */
+
+bool ebb__tensor_exclusive(const ebb__slot *s)
+{
+    const ebb__storage *storage = s->storage;
+    const ebb__value *v = storage->value;
+    unsigned holds = v->tiny ? atomic_load_explicit(&v->refs, memory_order_acquire)
+                             : atomic_load_explicit(&v->uses, memory_order_acquire);
+    return atomic_load_explicit(&s->refs, memory_order_acquire) == 1 && !s->node &&
+           atomic_load_explicit(&storage->refs, memory_order_acquire) == 1 && holds == 1 &&
+           v->state == EBB__VALUE_RESIDENT && !v->external && s->layout->contiguous;
+}
+
+static ebb_tensor *claim_or_keep(ebb_tensor *g)
+{
+    ebb__slot *s = ebb__slot_raw(g);
+    /* What the rule made for itself becomes ours; what belongs to others is kept. */
+    if (atomic_load_explicit(&s->refs, memory_order_acquire) == EBB__SCOPE_REF)
+        return ebb_claim(g);
+    return ebb_keep(g);
+}
+
+ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *g)
+{
+    ebb__engine *e = b->ctx->engine;
+    if (!*total) {
+        *total = claim_or_keep(g);
+        return *total ? EBB_OK : ebb_error_status();
+    }
+    if (!b->create_graph && ebb__tensor_exclusive(ebb__slot_raw(*total)))
+        return ebb__run(b->ctx, e->accumulate, NULL, 2, (ebb_tensor *[]){*total, g}, 0, NULL);
+    ebb_tensor *sum = ebb__run1(b->ctx, e->add, NULL, 2, (ebb_tensor *[]){*total, g});
+    if (!sum) return ebb_error_status();
+    ebb_release(*total);
+    *total = claim_or_keep(sum);
+    return *total ? EBB_OK : ebb_error_status();
+}
+
+static void totals_release(ebb__backward *b)
+{
+    for (int64_t i = 0; i < b->n_totals; i++) ebb_release(b->total[i]);
+    if (b->memory) ebb__free(&b->ctx->allocator, b->memory, b->memory_bytes);
+}
+
+static ebb__record *record_of(const ebb__backward *b, int64_t i)
+{
+    return ebb_graph_node_payload(b->walk.nodes[i]);
+}
+
+static ebb_status totals_make(ebb__backward *b)
+{
+    const ebb__graph_walk *w = &b->walk;
+    int64_t n = 0;
+    for (int64_t i = 0; i < w->n_nodes; i++)
+        n += record_of(b, i)->n_out - record_of(b, i)->op->n_aux;
+    n += w->n_leaves;
+    b->memory_bytes =
+        (size_t)(n + 1) * sizeof *b->total + (size_t)(w->n_nodes + 1) * sizeof(int64_t);
+    b->memory = ebb__alloc(&b->ctx->allocator, b->memory_bytes, 16);
+    if (!b->memory)
+        return ebb__fail(EBB_E_NOMEM, "%zu bytes for gradients under way were refused",
+                         b->memory_bytes);
+    memset(b->memory, 0, b->memory_bytes);
+    b->first_out = b->memory;
+    b->total = (ebb__grad_total *)(b->first_out + w->n_nodes + 1);
+    b->n_totals = n;
+    int64_t at = 0;
+    for (int64_t i = 0; i < w->n_nodes; i++) {
+        b->first_out[i] = at;
+        at += record_of(b, i)->n_out - record_of(b, i)->op->n_aux;
+    }
+    b->first_out[w->n_nodes] = at;
+    return EBB_OK;
+}
+
+static ebb__grad_total *leaf_total(ebb__backward *b, int64_t leaf)
+{
+    return &b->total[b->first_out[b->walk.n_nodes] + leaf];
+}
+
+/* The total a root or a chosen input stands for: `place` as in walk.root and walk.input. */
+static ebb__grad_total *total_at(ebb__backward *b, int32_t place, uint32_t output)
+{
+    return place >= 0 ? &b->total[b->first_out[place] + output]
+                      : leaf_total(b, -1 - (int64_t)place);
+}
+
+/* ---- checks before the claim
+ * ------------------------------------------------------------------- */
+
+static ebb_status saved_check(const ebb__record *r, const ebb__value *v)
+{
+    if (!v || !v->moved) return EBB_OK;
+    return ebb__fail(EBB_E_GRAPH, "a value saved by %s was written to by %s since", r->op->name,
+                     v->moved_by ? v->moved_by : "a write");
+}
+
+static ebb_status node_check(const ebb__record *r)
+{
+    uint64_t in = r->saved_in;
+    for (int32_t i = 0; i < r->n_in && in; i++)
+        if (in >> (i < 63 ? i : 63) & 1) EBB_TRY(saved_check(r, r->in[i]));
+    for (int32_t k = 0; k < r->n_out && r->saved_out >> k; k++)
+        if (r->saved_out >> k & 1) EBB_TRY(saved_check(r, r->out[k]));
+    return EBB_OK;
+}
+
+static ebb_status roots_check(const ebb__backward_args *a, ebb__graph_place *place,
+                              ebb_context **ctx)
+{
+    for (int64_t i = 0; i < a->n_roots; i++) {
+        ebb__slot *s = ebb__slot_of(a->roots[i], "backward", "root");
+        if (!s) return ebb_error_status();
+        EBB_TRY(ebb__context_usable(s->ctx));
+        if (!s->node)
+            return ebb__fail(EBB_E_GRAPH, "root %lld depends on nothing that wants a gradient",
+                             (long long)i);
+        *ctx = s->ctx;
+        place[i] = (ebb__graph_place){s->node, ebb__slot_output(s)};
+        if (!a->seeds || a->seeds[i] == EBB_NONE) continue;
+        ebb__slot *seed = ebb__slot_of(a->seeds[i], "backward", "seed");
+        if (!seed) return ebb_error_status();
+        ebb_view vs, vr;
+        ebb__layout_unpack(&vs, seed->layout, NULL);
+        ebb__layout_unpack(&vr, s->layout, NULL);
+        char ts[EBB__SHAPE_TEXT], tr[EBB__SHAPE_TEXT];
+        if (vs.dtype != vr.dtype || !ebb__shape_equal(&vs.shape, &vr.shape))
+            return ebb__fail(
+                EBB_E_SHAPE, "seed %lld is %s %s, its root %s %s", (long long)i,
+                ebb_dtype_name(vs.dtype), ebb__shape_text(ts, sizeof ts, &vs.shape),
+                ebb_dtype_name(vr.dtype), ebb__shape_text(tr, sizeof tr, &vr.shape));
+    }
+    return EBB_OK;
+}
+
+static ebb_status inputs_check(const ebb__backward_args *a, ebb__graph_place *place)
+{
+    for (int64_t i = 0; i < a->n_inputs; i++) {
+        ebb__slot *s = ebb__slot_of(a->inputs[i], "backward", "input");
+        if (!s) return ebb_error_status();
+        if (!s->node)
+            return ebb__fail(EBB_E_GRAPH, "input %lld is not tracked: it wants no gradient",
+                             (long long)i);
+        place[i] = (ebb__graph_place){s->node, ebb__slot_output(s)};
+    }
+    return EBB_OK;
+}
+
+static ebb_status walk_check(ebb__backward *b)
+{
+    const ebb__graph_walk *w = &b->walk;
+    const ebb__backward_args *a = b->args;
+    for (int64_t i = 0; i < a->n_inputs; i++)
+        if (w->input[i] == INT32_MIN && !a->allow_unused)
+            return ebb__fail(EBB_E_GRAPH, "no root depends on input %lld", (long long)i);
+    for (int64_t i = 0; i < w->n_nodes; i++)
+        if (!w->is_stop[i]) EBB_TRY(node_check(record_of(b, i)));
+    return EBB_OK;
+}
+
+/* ---- the walk
+ * ------------------------------------------------------------------------------------ */
+
+static ebb_status seeds_put(ebb__backward *b)
+{
+    const ebb__backward_args *a = b->args;
+    for (int64_t i = 0; i < a->n_roots; i++) {
+        if (b->walk.root[i] == INT32_MIN) continue;
+        ebb__slot *s = ebb__slot_raw(a->roots[i]);
+        ebb_tensor *seed = a->seeds ? a->seeds[i] : EBB_NONE;
+        if (seed == EBB_NONE) seed = ebb__ones_like(s);
+        if (!seed) return ebb_error_status();
+        EBB_TRY(ebb__total_add(b, total_at(b, b->walk.root[i], ebb__slot_output(s)), seed));
+    }
+    return EBB_OK;
+}
+
+/* Results of chosen inputs that lie on the way to others are taken before their rule runs. */
+static void results_take(ebb__backward *b, int64_t node)
+{
+    const ebb__backward_args *a = b->args;
+    for (int64_t j = 0; j < a->n_inputs; j++) {
+        if (b->walk.input[j] != node || a->grads_out[j]) continue;
+        ebb_tensor *t =
+            *total_at(b, (int32_t)node, ebb__slot_output(ebb__slot_raw(a->inputs[j])));
+        a->grads_out[j] = t ? ebb_keep(t) : NULL;
+    }
+}
+
+static bool any_gradient(const ebb__backward *b, int64_t i)
+{
+    for (int64_t k = b->first_out[i]; k < b->first_out[i + 1]; k++)
+        if (b->total[k]) return true;
+    return false;
+}
+
+static ebb_status nodes_run(ebb__backward *b)
+{
+    for (int64_t i = 0; i < b->walk.n_nodes; i++) {
+        if (b->args->n_inputs) results_take(b, i);
+        if (!b->walk.is_stop[i] && any_gradient(b, i)) EBB_TRY(ebb__rule_run(b, i));
+        for (int64_t k = b->first_out[i]; k < b->first_out[i + 1]; k++) {
+            ebb_release(b->total[k]);
+            b->total[k] = NULL;
+        }
+        ebb__graph_walk_done(&b->walk, i);
+        if (b->args->commit_each_leaf) EBB_TRY(ebb__commit_complete(b, i));
+    }
+    return EBB_OK;
+}
+
+static ebb_status results_finish(ebb__backward *b)
+{
+    const ebb__backward_args *a = b->args;
+    for (int64_t j = 0; j < a->n_inputs; j++) {
+        int32_t place = b->walk.input[j];
+        if (place == INT32_MIN) {
+            a->grads_out[j] = EBB_NONE;
+            continue;
+        }
+        if (!a->grads_out[j] && place < 0) {
+            ebb_tensor *t = *leaf_total(b, -1 - (int64_t)place);
+            a->grads_out[j] = t ? ebb_keep(t) : NULL;
+        }
+        if (!a->grads_out[j]) { /* a path, but no rule gave anything: zero */
+            ebb_tensor *zero = ebb__zeros_like(ebb__slot_raw(a->inputs[j]));
+            if (!zero) return ebb_error_status();
+            a->grads_out[j] = ebb_claim(zero);
+        }
+    }
+    return EBB_OK;
+}
+
+/* The results belong to the innermost scope; a seed or another result is never handed out twice
+ * as one handle, so each gets its own. */
+static ebb_status results_hand_over(ebb__backward *b)
+{
+    const ebb__backward_args *a = b->args;
+    ebb_status status = EBB_OK;
+    for (int64_t j = 0; j < a->n_inputs; j++) {
+        ebb_tensor *ours = a->grads_out[j];
+        if (!ours || ours == EBB_NONE) continue;
+        ebb_tensor *theirs =
+            status == EBB_OK ? ebb__alias(ebb__slot_raw(ours), a->create_graph) : NULL;
+        if (!theirs) status = ebb_error_status();
+        a->grads_out[j] = theirs;
+        ebb_release(ours);
+    }
+    return status;
+}
+
+static ebb_status backward_walk(ebb__backward *b)
+{
+    const ebb__backward_args *a = b->args;
+    EBB_TRY(walk_check(b));
+    EBB_TRY(totals_make(b));
+    ebb_scope scope =
+        ebb_scope_begin(EBB__SCOPE_RULE | (a->create_graph ? 0 : EBB_SCOPE_NO_GRAD), NULL);
+    if (scope.id == 0) return ebb_error_status();
+    ebb_status status = seeds_put(b);
+    if (status == EBB_OK) status = ebb__graph_walk_claim(&b->walk);
+    if (status == EBB_OK) status = nodes_run(b);
+    if (status == EBB_OK) status = a->inputs ? results_finish(b) : ebb__commit_all(b);
+    ebb_scope_end(scope);
+    return status;
+}
+
+static ebb_status backward_checked(ebb__backward *b, ebb__graph_place *places)
+{
+    const ebb__backward_args *a = b->args;
+    EBB_TRY(roots_check(a, places, &b->ctx));
+    if (a->inputs) EBB_TRY(inputs_check(a, places + a->n_roots));
+    EBB_TRY(ebb__graph_walk_begin(&b->walk, places, a->n_roots,
+                                  a->inputs ? places + a->n_roots : NULL, a->n_inputs, a->only,
+                                  a->user, a->keep_graph || a->create_graph));
+    ebb_status status = backward_walk(b);
+    if (b->first_out) totals_release(b);
+    ebb__graph_walk_end(&b->walk);
+    if (status == EBB_OK && a->inputs) return results_hand_over(b);
+    for (int64_t j = 0; j < a->n_inputs; j++) {
+        if (a->grads_out[j] != EBB_NONE) ebb_release(a->grads_out[j]);
+        a->grads_out[j] = NULL;
+    }
+    return status;
+}
+
+ebb_status ebb__backward_run(const ebb__backward_args *a)
+{
+    for (int64_t j = 0; j < a->n_inputs; j++) a->grads_out[j] = NULL;
+    EBB_TRY(ebb__scope_required());
+    enum { FEW = 16 };
+    ebb__graph_place few[FEW], *places = few;
+    int64_t n = a->n_roots + a->n_inputs;
+    size_t bytes = (size_t)n * sizeof *places;
+    if (n > FEW) places = ebb__alloc(&ebb__allocator_libc, bytes, 16);
+    if (!places) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes);
+    ebb__backward b = {.args = a, .create_graph = a->create_graph};
+    ebb_status status = backward_checked(&b, places);
+    if (places != few) ebb__free(&ebb__allocator_libc, places, bytes);
+    return status;
+}

@@ -1,0 +1,143 @@
+/* commit.c - totals of leaves become gradients in slots.
+ *
+ * A slot's tensor is dense and its own: a total that anybody else can see (a seed, a view,
+ * another leaf's total) is copied while staging. The leaf's lock guards the slot.
+ * SPDX-License-Identifier: MIT */
+#include "autodiff/commit.h"
+
+#include <string.h>
+
+static ebb_tensor *full_like(const ebb__slot *s, double value)
+{
+    ebb_view v;
+    ebb__layout_unpack(&v, s->layout, NULL);
+    ebb_tensor *t;
+    if (ebb__tensor_new(&t, s->ctx, v.dtype, &v.shape, EBB_KIND_TEMPORARY, &v) != EBB_OK)
+        return NULL;
+    int64_t n = ebb__n_elems(&v.shape);
+    if (v.dtype == EBB_F32)
+        for (int64_t i = 0; i < n; i++) ((float *)v.data)[i] = (float)value;
+    else
+        for (int64_t i = 0; i < n; i++) ((double *)v.data)[i] = value;
+    return t;
+}
+
+ebb_tensor *ebb__ones_like(const ebb__slot *s)
+{
+    return full_like(s, 1);
+}
+
+ebb_tensor *ebb__zeros_like(const ebb__slot *s)
+{
+    return full_like(s, 0);
+}
+
+ebb_tensor *ebb__alias(const ebb__slot *s, bool history)
+{
+    ebb_view v;
+    ebb_tensor *t;
+    ebb__layout_unpack(&v, s->layout, NULL);
+    if (ebb__tensor_create(&t, s->ctx, s->storage, &v, s->layout->offset) != EBB_OK)
+        return NULL;
+    if (history && s->node)
+        ebb__tensor_set_node(t, ebb_graph_node_keep(s->node), ebb__slot_output(s));
+    return t;
+}
+
+static ebb__grad_total *leaf_total(ebb__backward *b, int64_t leaf)
+{
+    return &b->total[b->first_out[b->walk.n_nodes] + leaf];
+}
+
+/* Sees to it that the total is ours alone, dense and of the leaf's kind, and that a filled slot
+ * can be added to in place. */
+static ebb_status stage(ebb__backward *b, int64_t i)
+{
+    ebb__grad_total *total = leaf_total(b, i);
+    ebb__slot *s = ebb__slot_raw(*total);
+    size_t bytes = (size_t)(ebb_n_elems(*total)) * ebb__dtype_size((ebb_dtype)s->layout->dtype);
+    bool whole = s->storage->value->tiny || s->storage->value->bytes < bytes + 64;
+    if (!ebb__tensor_exclusive(s) || !whole) {
+        ebb_tensor *copy = ebb__run1(b->ctx, b->ctx->engine->clone, NULL, 1, total);
+        if (!copy) return ebb_error_status();
+        copy = ebb_claim(copy);
+        ebb_release(*total);
+        *total = copy;
+        s = ebb__slot_raw(copy);
+    }
+    /* It becomes a source: a gradient is never made again from a recipe. */
+    EBB_TRY(ebb__storage_write(s->storage, "backward", ebb__restore));
+    ebb_graph_node *node = b->walk.leaves[i];
+    ebb__leaf *leaf = ebb_graph_node_payload(node);
+    ebb__graph_leaf_lock(node);
+    ebb__storage *grad = leaf->grad ? ebb__storage_keep(leaf->grad) : NULL;
+    ebb__graph_leaf_unlock(node);
+    if (!grad) return EBB_OK;
+    ebb_status status = EBB_OK;
+    if (grad->value->state != EBB__VALUE_RESIDENT) status = ebb__restore(grad->value);
+    if (status == EBB_OK) status = ebb__storage_write(grad, "backward", ebb__restore);
+    ebb__storage_release(grad);
+    return status;
+}
+
+static void add_in_place(void *to, const void *from, ebb_dtype d, int64_t n)
+{
+    if (d == EBB_F32) {
+        float *x = to;
+        const float *y = from;
+        for (int64_t i = 0; i < n; i++) x[i] += y[i];
+    } else {
+        double *x = to;
+        const double *y = from;
+        for (int64_t i = 0; i < n; i++) x[i] += y[i];
+    }
+}
+
+static void commit(ebb__backward *b, int64_t i)
+{
+    ebb__grad_total *total = leaf_total(b, i);
+    ebb__slot *s = ebb__slot_raw(*total);
+    ebb_graph_node *node = b->walk.leaves[i];
+    ebb__leaf *leaf = ebb_graph_node_payload(node);
+    ebb__graph_leaf_lock(node);
+    if (leaf->grad) {
+        add_in_place(leaf->grad->value->data, s->storage->value->data, leaf->dtype,
+                     ebb__n_elems(&leaf->shape));
+    } else {
+        leaf->grad = ebb__storage_keep(s->storage);
+        ebb__value_set_kind(s->storage->value, EBB_KIND_GRADIENT);
+    }
+    ebb__graph_leaf_unlock(node);
+    ebb_release(*total);
+    *total = NULL;
+}
+
+ebb_status ebb__commit_all(ebb__backward *b)
+{
+    for (int64_t i = 0; i < b->walk.n_leaves; i++)
+        if (*leaf_total(b, i)) EBB_TRY(stage(b, i));
+    for (int64_t i = 0; i < b->walk.n_leaves; i++)
+        if (*leaf_total(b, i)) commit(b, i);
+    return EBB_OK;
+}
+
+/* The newest node after which nobody contributes to the leaf. */
+static int64_t last_contributor(const ebb__graph_walk *w, int64_t leaf)
+{
+    for (int64_t i = w->n_nodes; i-- > 0;)
+        for (int64_t e = w->first[i]; e < w->first[i + 1]; e++)
+            if (w->targets[e].leaf == leaf) return i;
+    return -1;
+}
+
+ebb_status ebb__commit_complete(ebb__backward *b, int64_t i)
+{
+    const ebb__graph_walk *w = &b->walk;
+    for (int64_t e = w->first[i]; e < w->first[i + 1]; e++) {
+        int32_t leaf = w->targets[e].leaf;
+        if (leaf < 0 || !*leaf_total(b, leaf) || last_contributor(w, leaf) != i) continue;
+        EBB_TRY(stage(b, leaf));
+        commit(b, leaf);
+    }
+    return EBB_OK;
+}

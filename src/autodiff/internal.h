@@ -1,0 +1,56 @@
+/* internal.h - what the files of the engine share.
+ *
+ * The few operations the engine itself emits are named here; they are the only ones it knows.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_AUTODIFF_INTERNAL_H
+#define EBB_AUTODIFF_INTERNAL_H
+
+#include "autodiff/recording.h"
+#include "base/context.h"
+
+/* Operations the engine itself needs, looked up by name when it is created: no upward call. */
+typedef struct ebb__engine {
+    const ebb_op *add, *accumulate, *sum_to, *clone;
+    void (*trace)(void *user, const ebb__op_event *e);
+    void *trace_user;
+} ebb__engine;
+
+/* E_MISUSE: made before a fork, or single-threaded and another thread's. */
+ebb_status ebb__context_usable(const ebb_context *ctx);
+void ebb__trace_op(const ebb__apply *a);
+/* ebb__run under the name of the operation around it. */
+ebb_status ebb__run_unnamed(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
+                            ebb_tensor *const *in, int32_t n_out, ebb_tensor **out);
+/* Runs a composed operation: its formula, with the results escaping. */
+ebb_status ebb__compose(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
+                        ebb_tensor *const *in, int32_t n_out, ebb_tensor **out);
+
+/* ---- one rule of a backward
+ * ---------------------------------------------------------------------- */
+typedef struct ebb__backward ebb__backward;
+/* Runs the rule of node i of the walk: gradients go to the walk's accumulators. */
+ebb_status ebb__rule_run(ebb__backward *b, int64_t i);
+
+/* A gradient under way: a handle we own, or NULL. */
+typedef ebb_tensor *ebb__grad_total;
+
+struct ebb__backward {
+    ebb__graph_walk walk;
+    ebb_context *ctx;
+    bool create_graph;
+    const ebb__backward_args *args;
+    int64_t *first_out;     /* per node: where its outputs' totals begin */
+    ebb__grad_total *total; /* of every output of every node, then of every leaf */
+    int64_t n_totals;
+    void *memory;
+    size_t memory_bytes;
+};
+/* Adds g (borrowed) to a total. */
+ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *g);
+/* True where nobody else can see the tensor's bytes and they are dense. */
+bool ebb__tensor_exclusive(const ebb__slot *s);
+
+/* A handle of the innermost scope on a value, without history. NULL with a record. */
+ebb_tensor *ebb__tensor_of_value(ebb_context *ctx, ebb__value *v, const ebb__layout *layout);
+
+#endif

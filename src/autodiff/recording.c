@@ -1,0 +1,158 @@
+/* recording.c - from a finished application to its record and its graph node.
+ * SPDX-License-Identifier: MIT */
+#include "autodiff/recording.h"
+
+#include <string.h>
+
+bool ebb__op_differentiable(const ebb_op *op)
+{
+    return op->vjp && !(op->flags & EBB_OP_INTEGER);
+}
+
+typedef struct tail_writer {
+    char *tail;      /* NULL while only measuring */
+    uint16_t *place; /* the same */
+    size_t used;     /* bytes */
+    int64_t last_offset[2];
+    const ebb_view *last[2]; /* the latest different layouts and where they lie */
+    size_t last_at[2];
+} tail_writer;
+
+static bool same_layout(const ebb_view *a, int64_t offset_a, const ebb_view *b,
+                        int64_t offset_b)
+{
+    int64_t n = a->shape.n_dims;
+    if (n != b->shape.n_dims || a->dtype != b->dtype || offset_a != offset_b) return false;
+    for (int64_t i = 0; i < n; i++)
+        if (a->shape.dims[i] != b->shape.dims[i] || a->strides[i] != b->strides[i])
+            return false;
+    return true;
+}
+
+/* Where the layout lies in the tail, in units of 8 bytes; written unless measuring. */
+static uint16_t layout_put(tail_writer *w, const ebb_view *v, int64_t offset)
+{
+    for (int i = 0; i < 2; i++)
+        if (w->last[i] && same_layout(v, offset, w->last[i], w->last_offset[i]))
+            return (uint16_t)(w->last_at[i] / 8);
+    size_t at = w->used;
+    if (w->tail) ebb__layout_pack((ebb__layout *)(w->tail + at), v, offset);
+    w->used += ebb__layout_bytes(v->shape.n_dims);
+    w->last[1] = w->last[0];
+    w->last_offset[1] = w->last_offset[0];
+    w->last_at[1] = w->last_at[0];
+    w->last[0] = v;
+    w->last_offset[0] = offset;
+    w->last_at[0] = at;
+    return (uint16_t)(at / 8);
+}
+
+static void tail_write(tail_writer *w, const ebb__apply *a, int32_t n_out)
+{
+    const ebb__call *c = &a->call;
+    size_t attr = ebb__tail_attr_offset(c->n_in + n_out);
+    w->used = (attr + c->op->attr_bytes + 7) & ~(size_t)7;
+    if (w->tail && c->op->attr_bytes) memcpy(w->tail + attr, c->attr, c->op->attr_bytes);
+    for (int32_t i = 0; i < c->n_in; i++) {
+        uint16_t p = 0;
+        if (a->slot[i]) {
+            p = layout_put(w, &a->original[i], a->slot[i]->layout->offset);
+            if (a->slot[i]->node) p |= EBB__PLACE_TRACKED;
+        }
+        if (w->tail) w->place[i] = p;
+    }
+    for (int32_t k = 0; k < n_out; k++) {
+        uint16_t p = layout_put(w, &c->out[k], 0);
+        if (w->tail) w->place[c->n_in + k] = p;
+    }
+}
+
+/* The union over the inputs that want a gradient of what their gradients read. */
+static void need_masks(const ebb__apply *a, uint64_t *in_mask, uint32_t *out_mask)
+{
+    const ebb__call *c = &a->call;
+    uint32_t need = 0;
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (a->slot[i] && a->slot[i]->node) need |= ebb__need_of(c->op, i);
+    *in_mask = 0;
+    *out_mask = (need >> 8 & 0xff) & ((1u << c->n_out) - 1);
+    for (int32_t k = 0; k < c->n_aux; k++)
+        if (need & EBB_NEED_AUX(k)) *out_mask |= 1u << (c->n_out + k);
+    for (int32_t i = 0; i < c->op->n_in; i++)
+        if (need & EBB_NEED_IN(i)) *in_mask |= 1ull << i;
+    if (c->op->flags & EBB_OP_VARIADIC_IN && need & EBB_NEED_IN(c->op->n_in - 1))
+        for (int32_t i = c->op->n_in; i < c->n_in && i < 64; i++) *in_mask |= 1ull << i;
+}
+
+static bool any_large(const ebb__apply *a)
+{
+    int32_t n = a->call.n_out + a->call.n_aux;
+    for (int32_t k = 0; k < n; k++)
+        if (a->made[k] && !a->made[k]->tiny) return true;
+    return false;
+}
+
+ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a)
+{
+    const ebb__call *c = &a->call;
+    bool view = c->op->flags & EBB_OP_VIEW;
+    bool recipe = !view && !(c->op->flags & EBB_OP_NO_RECOMPUTE) && any_large(a);
+    *out = NULL;
+    if (!recipe && !a->tracked) return EBB_OK;
+    int32_t n_out = c->n_out + c->n_aux;
+    tail_writer w = {0};
+    tail_write(&w, a, n_out);
+    if (w.used > UINT16_MAX)
+        return ebb__fail(EBB_E_UNSUPPORTED, "%d inputs of so many layouts", (int)c->n_in);
+    ebb__record *r;
+    EBB_TRY(ebb__record_create(&r, c->ctx, c->op, (uint16_t)c->n_in, (uint16_t)n_out, recipe,
+                               (uint16_t)w.used));
+    w = (tail_writer){.tail = r->tail, .place = r->tail};
+    tail_write(&w, a, n_out);
+    r->random_base = c->random_base;
+    r->n_threads = c->n_threads;
+    ebb__site_get(&r->file, &r->line);
+    for (int32_t i = 0; i < c->n_in; i++)
+        r->in[i] = a->slot[i] ? a->slot[i]->storage->value : NULL;
+    for (int32_t k = 0; k < n_out; k++) r->out[k] = view ? NULL : a->made[k];
+    if (a->tracked) {
+        uint64_t in_mask;
+        uint32_t out_mask;
+        need_masks(a, &in_mask, &out_mask);
+        ebb__record_save(r, in_mask, view ? 0 : out_mask);
+    }
+    ebb__record_link(r);
+    *out = r;
+    return EBB_OK;
+}
+
+/* A node is of no use any more: its saves go, the recipe stays while a result needs it. */
+static void payload_free(void *record)
+{
+    ebb__record_unsave(record);
+    ebb__record_release(record);
+}
+
+ebb_status ebb__node_make(ebb_graph_node **out, const ebb__apply *a, ebb__record *take_record)
+{
+    const ebb__call *c = &a->call;
+    enum { FEW = 16 };
+    ebb_graph_edge few[FEW], *edge = few;
+    size_t bytes = (size_t)c->n_in * sizeof *edge;
+    if (c->n_in > FEW) {
+        edge = ebb__alloc(&c->ctx->allocator, bytes, 16);
+        if (!edge) {
+            payload_free(take_record);
+            return ebb__fail(EBB_E_NOMEM, "%zu bytes for edges were refused", bytes);
+        }
+    }
+    uint32_t n = 0;
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (a->slot[i] && a->slot[i]->node)
+            edge[n++] = (ebb_graph_edge){a->slot[i]->node, ebb__slot_output(a->slot[i])};
+    ebb_graph_payload payload = {take_record, payload_free, (uint32_t)c->op->id};
+    ebb_status status = ebb_graph_node_record(out, c->ctx->space, edge, n, &payload);
+    if (edge != few) ebb__free(&c->ctx->allocator, edge, bytes);
+    if (status != EBB_OK) payload_free(take_record);
+    return status;
+}

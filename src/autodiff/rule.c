@@ -1,0 +1,252 @@
+/* rule.c - a backward rule at work: what it may read, what it emits, what it gives.
+ *
+ * A rule runs in a scope of its own whose results are temporary. It reaches saved values only,
+ * as tensors made on the spot: under create_graph an input's tensor carries the node's own
+ * edge, an output's the node itself; a by-product never has history. SPDX-License-Identifier:
+ * MIT */
+#include "autodiff/internal.h"
+
+typedef struct rule {
+    ebb_vjp vjp; /* first: the public type */
+    ebb__backward *b;
+    int64_t i;
+    ebb_graph_node *node;
+    ebb__record *record;
+} rule;
+
+static void *sticky(ebb_vjp *v, ebb_status s)
+{
+    if (v->status == EBB_OK) v->status = s;
+    return NULL;
+}
+
+/* The edge of input i among the node's tracked parents. */
+static int64_t edge_of(const rule *r, int32_t i)
+{
+    int64_t edge = 0;
+    for (int32_t j = 0; j < i; j++) edge += ebb__record_tracked(r->record, j);
+    return edge;
+}
+
+static ebb__graph_target target_of(const rule *r, int32_t i)
+{
+    static const ebb__graph_target none = {-1, -1, 0};
+    if (i < 0 || i >= r->record->n_in || !ebb__record_tracked(r->record, i)) return none;
+    return r->b->walk.targets[r->b->walk.first[r->i] + edge_of(r, i)];
+}
+
+static bool rule_wants(ebb_vjp *v, int32_t i)
+{
+    ebb__graph_target t = target_of((rule *)v, i);
+    return t.node >= 0 || t.leaf >= 0;
+}
+
+/* What the inputs that want a gradient declare to read. */
+static uint32_t declared(ebb_vjp *v)
+{
+    uint32_t need = 0;
+    for (int32_t i = 0; i < v->n_in; i++)
+        if (rule_wants(v, i)) need |= ebb__need_of(v->op, i);
+    return need;
+}
+
+static uint32_t in_bit(const ebb_op *op, int32_t i)
+{
+    return EBB_NEED_IN(i < op->n_in ? i : op->n_in - 1);
+}
+
+ebb_tensor *ebb__tensor_of_value(ebb_context *ctx, ebb__value *value, const ebb__layout *layout)
+{
+    ebb_view view;
+    ebb__layout_unpack(&view, layout, NULL);
+    ebb__storage *storage;
+    ebb_tensor *t = NULL;
+    if (ebb__storage_create(&storage, ebb__value_use(value)) != EBB_OK) return NULL;
+    if (ebb__tensor_create(&t, ctx, storage, &view, layout->offset) != EBB_OK) t = NULL;
+    ebb__storage_release(storage);
+    return t;
+}
+
+static ebb_tensor *saved_tensor(rule *r, ebb__value *value, int32_t place)
+{
+    if (!value) return sticky(&r->vjp, ebb__fail(EBB_E_INTERNAL, "a value was not saved"));
+    ebb_tensor *t =
+        ebb__tensor_of_value(r->vjp.ctx, value, ebb__record_layout(r->record, place));
+    return t ? t : sticky(&r->vjp, ebb_error_status());
+}
+
+static ebb_tensor *rule_in(ebb_vjp *v, int32_t i)
+{
+    rule *r = (rule *)v;
+    if (v->status != EBB_OK) return NULL;
+    if (i < 0 || i >= v->n_in || !(declared(v) & in_bit(v->op, i)))
+        return sticky(v, ebb__fail(EBB_E_MISUSE, "the rule of %s reads input %d undeclared",
+                                   v->op->name, (int)i));
+    if (!ebb__record_layout(r->record, i)) return EBB_NONE;
+    ebb_tensor *t = saved_tensor(r, r->record->in[i], i);
+    if (t && r->b->create_graph && ebb__record_tracked(r->record, i)) {
+        ebb__graph_place p = ebb__graph_parent(r->node, (uint32_t)edge_of(r, i));
+        ebb__tensor_set_node(t, ebb_graph_node_keep(p.node), p.output);
+    }
+    return t;
+}
+
+static ebb_tensor *rule_out(ebb_vjp *v, int32_t k)
+{
+    rule *r = (rule *)v;
+    if (v->status != EBB_OK) return NULL;
+    if (k < 0 || k >= v->n_out || !(declared(v) & EBB_NEED_OUT(k)))
+        return sticky(v, ebb__fail(EBB_E_MISUSE, "the rule of %s reads output %d undeclared",
+                                   v->op->name, (int)k));
+    ebb_tensor *t = saved_tensor(r, r->record->out[k], v->n_in + k);
+    if (t && r->b->create_graph && ebb__dtype_is_float(ebb_dtype_of(t)))
+        ebb__tensor_set_node(t, ebb_graph_node_keep(r->node), (uint32_t)k);
+    return t;
+}
+
+static ebb_tensor *rule_aux(ebb_vjp *v, int32_t k)
+{
+    rule *r = (rule *)v;
+    if (v->status != EBB_OK) return NULL;
+    if (k < 0 || k >= v->op->n_aux || !(declared(v) & EBB_NEED_AUX(k)))
+        return sticky(v,
+                      ebb__fail(EBB_E_MISUSE, "the rule of %s reads by-product %d undeclared",
+                                v->op->name, (int)k));
+    ebb_tensor *t = saved_tensor(r, r->record->out[v->n_out + k], v->n_in + v->n_out + k);
+    if (t && r->b->create_graph && ebb__dtype_is_float(ebb_dtype_of(t)))
+        return sticky(v,
+                      ebb__fail(EBB_E_UNSUPPORTED,
+                                "create_graph: the rule of %s reads a by-product that has no "
+                                "history",
+                                v->op->name));
+    return t;
+}
+
+static ebb_tensor *rule_grad(ebb_vjp *v, int32_t k)
+{
+    rule *r = (rule *)v;
+    if (v->status != EBB_OK) return NULL;
+    if (k < 0 || k >= v->n_out)
+        return sticky(v, ebb__fail(EBB_E_MISUSE, "%s has %d outputs, not %d", v->op->name,
+                                   (int)v->n_out, (int)k + 1));
+    ebb_tensor *t = r->b->total[r->b->first_out[r->i] + k];
+    return t ? t : EBB_NONE;
+}
+
+static ebb_shape rule_in_shape(ebb_vjp *v, int32_t i)
+{
+    const ebb__layout *l = ebb__record_layout(((rule *)v)->record, i);
+    ebb_view view = {0};
+    if (l) ebb__layout_unpack(&view, l, NULL);
+    return view.shape;
+}
+
+static ebb_dtype rule_in_dtype(ebb_vjp *v, int32_t i)
+{
+    const ebb__layout *l = ebb__record_layout(((rule *)v)->record, i);
+    return l ? (ebb_dtype)l->dtype : (ebb_dtype)0;
+}
+
+static void rule_emit(ebb_vjp *v, const ebb_op *op, const void *attr, int32_t n_in,
+                      ebb_tensor *const *in, int32_t n_out, ebb_tensor **out)
+{
+    for (int32_t i = 0; i < n_in; i++)
+        if (!in[i]) {
+            sticky(v, ebb__null_argument(op->name, "an argument"));
+            return;
+        }
+    if (ebb__run(v->ctx, op, attr, n_in, in, n_out, out) != EBB_OK)
+        sticky(v, ebb_error_status());
+}
+
+static void rule_give(ebb_vjp *v, int32_t i, ebb_tensor *g)
+{
+    rule *r = (rule *)v;
+    if (v->status != EBB_OK) return;
+    if (!g) {
+        sticky(v, ebb__null_argument(v->op->name, "a gradient"));
+        return;
+    }
+    ebb__graph_target t = target_of(r, i);
+    if (g == EBB_NONE || (t.node < 0 && t.leaf < 0)) return;
+    const ebb__slot *s = ebb__slot_of(g, "ebb_vjp_give", "g");
+    if (!s) {
+        sticky(v, ebb_error_status());
+        return;
+    }
+    if (s->layout->dtype != rule_in_dtype(v, i)) {
+        sticky(v, ebb__fail(EBB_E_DTYPE, "%s: the gradient of input %d is %s, the input %s",
+                            v->op->name, (int)i, ebb_dtype_name((ebb_dtype)s->layout->dtype),
+                            ebb_dtype_name(rule_in_dtype(v, i))));
+        return;
+    }
+    ebb_view gv;
+    ebb__layout_unpack(&gv, s->layout, NULL);
+    ebb_shape want = rule_in_shape(v, i);
+    if (!ebb__shape_equal(&gv.shape, &want)) {
+        g = ebb__emit(v, v->ctx->engine->sum_to, &want, 1, &g);
+        if (!g) return;
+    }
+    ebb__backward *b = r->b;
+    ebb__grad_total *total = t.node >= 0 ? &b->total[b->first_out[t.node] + t.output]
+                                         : &b->total[b->first_out[b->walk.n_nodes] + t.leaf];
+    ebb_status status = ebb__total_add(b, total, g);
+    if (status != EBB_OK) sticky(v, status);
+}
+
+static uint64_t rule_random_base(ebb_vjp *v)
+{
+    return ((rule *)v)->record->random_base;
+}
+
+static const ebb__vjp_host host = {
+    .grad = rule_grad,
+    .in = rule_in,
+    .out = rule_out,
+    .aux = rule_aux,
+    .wants = rule_wants,
+    .give = rule_give,
+    .in_shape = rule_in_shape,
+    .in_dtype = rule_in_dtype,
+    .emit = rule_emit,
+    .random_base = rule_random_base,
+};
+
+/* Does a rule that reads declared values read a floating by-product: then create_graph needs
+ * the composed one. */
+static bool reads_floating_aux(ebb_vjp *v)
+{
+    rule *r = (rule *)v;
+    uint32_t need = declared(v);
+    for (int32_t k = 0; k < v->op->n_aux; k++) {
+        const ebb__layout *l = ebb__record_layout(r->record, v->n_in + v->n_out + k);
+        if (need & EBB_NEED_AUX(k) && ebb__dtype_is_float((ebb_dtype)l->dtype)) return true;
+    }
+    return false;
+}
+
+ebb_status ebb__rule_run(ebb__backward *b, int64_t i)
+{
+    ebb_graph_node *node = b->walk.nodes[i];
+    ebb__record *record = ebb_graph_node_payload(node);
+    const ebb_op *op = record->op;
+    rule r = {.vjp = {.op = op,
+                      .attr = ebb__record_attr(record),
+                      .ctx = record->ctx,
+                      .n_in = record->n_in,
+                      .n_out = record->n_out - op->n_aux,
+                      .host = &host},
+              .b = b,
+              .i = i,
+              .node = node,
+              .record = record};
+    ebb_scope scope = ebb_scope_begin(
+        EBB__SCOPE_RULE | (b->create_graph ? EBB_SCOPE_GRAD : EBB_SCOPE_NO_GRAD), NULL);
+    if (scope.id == 0) return ebb_error_status();
+    if (b->create_graph && op->vjp_composed && reads_floating_aux(&r.vjp))
+        op->vjp_composed(&r.vjp);
+    else
+        op->vjp(&r.vjp);
+    ebb_scope_end(scope);
+    return r.vjp.status;
+}

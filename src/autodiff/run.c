@@ -1,0 +1,402 @@
+/* run.c - one application of an operation: check, reserve, compute, record.
+ *
+ * Strong guarantee: on failure no output exists, no reference is left, nothing was written.
+ * Outputs and scratch are reserved before the kernel runs; the blocks of operands are pinned
+ * from there to the kernel's end. SPDX-License-Identifier: MIT */
+#include "autodiff/internal.h"
+
+#include "base/thread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW = EBB__MAX_IN, MAX_MADE = EBB__MAX_OUT + EBB__MAX_AUX };
+
+/* ---- operands
+ * ----------------------------------------------------------------------------------- */
+
+static bool is_within(const ebb_context *ctx, const ebb_context *ancestor)
+{
+    while (ctx && ctx != ancestor) ctx = ctx->parent;
+    return ctx != NULL;
+}
+
+/* The deepest of the contexts so far, which must lie on one line of descent. */
+static ebb_status context_join(ebb_context **ctx, ebb_context *other)
+{
+    if (!*ctx || *ctx == other || is_within(other, *ctx)) {
+        *ctx = other;
+        return EBB_OK;
+    }
+    if (is_within(*ctx, other)) return EBB_OK;
+    return ebb__fail(EBB_E_MISUSE, "the tensors belong to different contexts");
+}
+
+ebb_status ebb__context_usable(const ebb_context *ctx)
+{
+    if (ctx->fork_generation != ebb__fork_generation())
+        return ebb__fail(EBB_E_MISUSE,
+                         "the context was made before a fork, in another process");
+    if (ctx->single_threaded) {
+        ebb__thread_token *self = ebb__thread_self();
+        if (!self || self->id != ctx->thread_id)
+            return ebb__fail(EBB_E_MISUSE,
+                             "the context is single-threaded and belongs to another thread");
+    }
+    return EBB_OK;
+}
+
+static const char *argument_name(const ebb_op *op, int32_t i)
+{
+    const char *name = op->arg[i < op->n_in ? i : op->n_in - 1];
+    return name ? name : "x";
+}
+
+static bool may_be_absent(const ebb_op *op, int32_t i)
+{
+    return op->optional >> (i < op->n_in ? i : op->n_in - 1) & 1;
+}
+
+static ebb_status operands_resolve(ebb__apply *a, ebb_tensor *const *in)
+{
+    ebb__call *c = &a->call;
+    bool tracked = false;
+    for (int32_t i = 0; i < c->n_in; i++) {
+        if (in[i] == EBB_NONE && may_be_absent(c->op, i)) {
+            a->slot[i] = NULL;
+            c->in[i] = (ebb_view){0};
+            a->original[i].dtype = 0;
+            continue;
+        }
+        ebb__slot *s = ebb__slot_of(in[i], c->op->name, argument_name(c->op, i));
+        if (!s) return ebb_error_status();
+        EBB_TRY(context_join(&c->ctx, s->ctx));
+        a->slot[i] = s;
+        tracked |= s->node != NULL;
+        ebb__layout_unpack(&c->in[i], s->layout, NULL);
+        ebb__layout_unpack(&a->original[i], s->layout, NULL);
+    }
+    if (!c->ctx) return ebb__fail(EBB_E_MISUSE, "no tensor was given");
+    EBB_TRY(ebb__context_usable(c->ctx));
+    a->tracked = tracked && ebb__op_differentiable(c->op) && ebb__scope_records();
+    c->records = a->tracked;
+    c->n_threads = c->ctx->n_threads;
+    return EBB_OK;
+}
+
+/* ---- shapes
+ * ------------------------------------------------------------------------------------- */
+
+static ebb_status shapes_resolve(ebb__apply *a)
+{
+    ebb__call *c = &a->call;
+    EBB_TRY(c->op->shape(c));
+    for (int32_t k = 0; k < c->n_out + c->n_aux; k++) {
+        EBB_TRY(ebb__shape_check(&c->out[k].shape, c->out[k].dtype));
+        ebb__view_contiguous(&c->out[k]);
+    }
+    if (c->op->flags & EBB_OP_BROADCAST)
+        for (int32_t i = 0; i < c->n_in; i++)
+            if (a->slot[i]) ebb__view_broadcast(&c->in[i], &c->out[0].shape);
+    a->override = ebb__registry_plan(c->ctx->registry, c, &a->backend);
+    return EBB_OK;
+}
+
+/* ---- bytes
+ * -------------------------------------------------------------------------------------- */
+
+static void operands_unpin(ebb__apply *a, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        if (a->slot[i]) ebb__value_unpin(a->slot[i]->storage->value);
+}
+
+ebb_status ebb__tensor_pin(ebb_view *view, ebb__slot *s)
+{
+    while (!ebb__value_pin(s->storage->value)) EBB_TRY(ebb__restore(s->storage->value));
+    ebb__tensor_view(view, s);
+    return EBB_OK;
+}
+
+void ebb__tensor_unpin(ebb__slot *s)
+{
+    ebb__value_unpin(s->storage->value);
+}
+
+static ebb_status operands_pin(ebb__apply *a)
+{
+    ebb__call *c = &a->call;
+    for (int32_t i = 0; i < c->n_in; i++) {
+        ebb__slot *s = a->slot[i];
+        if (!s) continue;
+        ebb__value *v = s->storage->value;
+        while (!ebb__value_pin(v)) {
+            if (ebb__restore(v) == EBB_OK) continue;
+            operands_unpin(a, i);
+            return ebb_error_status();
+        }
+        c->in[i].data =
+            (char *)v->data + s->layout->offset * (int64_t)ebb__dtype_size(c->in[i].dtype);
+    }
+    return EBB_OK;
+}
+
+/* An operation that writes its inputs: never on history, nor on a leaf while recording. */
+static ebb_status writes_prepare(ebb__apply *a)
+{
+    ebb__call *c = &a->call;
+    for (int32_t i = 0; i < c->n_in; i++) {
+        if (!(c->op->writes >> i & 1) || !a->slot[i]) continue;
+        ebb__slot *s = a->slot[i];
+        if (s->node && (!s->is_leaf || ebb__scope_records()))
+            return ebb__fail(
+                EBB_E_GRAPH, "%s would be written in place but %s", argument_name(c->op, i),
+                s->is_leaf ? "is a leaf and the scope records" : "carries history");
+        EBB_TRY(ebb__storage_write(s->storage, c->op->name, ebb__restore));
+    }
+    return EBB_OK;
+}
+
+static void made_drop(ebb__apply *a, int32_t n)
+{
+    for (int32_t k = 0; k < n; k++)
+        if (a->made[k]) ebb__value_unuse(a->made[k]);
+}
+
+static size_t out_bytes(const ebb_view *v)
+{
+    return (size_t)ebb__n_elems(&v->shape) * ebb__dtype_size(v->dtype);
+}
+
+static ebb_status results_reserve(ebb__apply *a)
+{
+    ebb__call *c = &a->call;
+    int32_t n = c->n_out + c->n_aux;
+    ebb_kind kind = ebb__scope_is_rule() ? EBB_KIND_TEMPORARY : EBB_KIND_ACTIVATION;
+    for (int32_t k = 0; k < n; k++) {
+        ebb_kind own = k < c->n_out || c->records ? kind : EBB_KIND_TEMPORARY;
+        if (ebb__value_create(&a->made[k], c->ctx, out_bytes(&c->out[k]), own) != EBB_OK) {
+            made_drop(a, k);
+            return ebb_error_status();
+        }
+        c->out[k].data = a->made[k]->data;
+    }
+    if (c->scratch_bytes &&
+        ebb__scratch_alloc(&c->scratch, c->ctx, c->scratch_bytes) != EBB_OK) {
+        made_drop(a, n);
+        return ebb_error_status();
+    }
+    return EBB_OK;
+}
+
+static ebb_status compute(ebb__apply *a)
+{
+    ebb__call *c = &a->call;
+    EBB_TRY(operands_pin(a));
+    ebb_status status = results_reserve(a);
+    if (status == EBB_OK) {
+        if (c->op->flags & EBB_OP_RANDOM) {
+            ebb_context *root = c->ctx;
+            c->random_key = root->seed;
+            c->random_base = atomic_fetch_add_explicit(
+                &root->random_counter, (uint64_t)(c->n_random + 3) / 4, memory_order_relaxed);
+        }
+        status = a->override ? a->override->forward(c, a->backend) : c->op->forward(c);
+        if (c->scratch_bytes) ebb__scratch_free(c->ctx, c->scratch, c->scratch_bytes);
+        if (status != EBB_OK) made_drop(a, c->n_out + c->n_aux);
+    }
+    operands_unpin(a, c->n_in);
+    return status;
+}
+
+/* ---- results
+ * ------------------------------------------------------------------------------------ */
+
+static void handles_drop(ebb_tensor **out, int32_t n)
+{
+    for (int32_t k = 0; k < n; k++) {
+        ebb_tensor *x = out[k];
+        ebb_replace(&x, NULL);
+        out[k] = NULL;
+    }
+}
+
+/* Gives each output a handle; takes the uses of made[]. */
+static ebb_status handles_make(ebb__apply *a, ebb_tensor **out)
+{
+    ebb__call *c = &a->call;
+    ebb_status status = EBB_OK;
+    for (int32_t k = 0; k < c->n_out + c->n_aux; k++) {
+        if (status != EBB_OK || k >= c->n_out) {
+            ebb__value_unuse(a->made[k]);
+            continue;
+        }
+        ebb__storage *storage;
+        status = ebb__storage_create(&storage, a->made[k]);
+        if (status == EBB_OK) {
+            status = ebb__tensor_create(&out[k], c->ctx, storage, &c->out[k], 0);
+            ebb__storage_release(storage);
+        }
+        if (status != EBB_OK) handles_drop(out, k);
+    }
+    return status;
+}
+
+static ebb_status record(ebb__apply *a, ebb_tensor **out)
+{
+    ebb__call *c = &a->call;
+    ebb__record *r;
+    ebb_graph_node *node = NULL;
+    EBB_TRY(ebb__record_make(&r, a));
+    if (a->tracked) {
+        EBB_TRY(ebb__node_make(&node, a, r));
+        for (int32_t k = 0; k < c->n_out; k++) {
+            if (!ebb__dtype_is_float(c->out[k].dtype)) continue;
+            ebb__tensor_set_node(out[k], ebb_graph_node_keep(node), (uint32_t)k);
+        }
+        ebb_graph_node_release(node);
+    } else if (r) {
+        ebb__record_release(r); /* the values hold it as their recipe */
+    }
+    return EBB_OK;
+}
+
+static ebb_status apply_kernel(ebb__apply *a, ebb_tensor **out)
+{
+    ebb__call *c = &a->call;
+    EBB_TRY(shapes_resolve(a));
+    if (c->op->writes) EBB_TRY(writes_prepare(a));
+    EBB_TRY(compute(a));
+    ebb__trace_op(a);
+    if (c->n_out + c->n_aux == 0) return EBB_OK;
+    int32_t n = c->n_out + c->n_aux;
+    /* The handles hold the outputs while they are recorded, we the by-products. */
+    for (int32_t k = c->n_out; k < n; k++) ebb__value_use(a->made[k]);
+    EBB_TRY(handles_make(a, out));
+    ebb_status status = record(a, out);
+    for (int32_t k = c->n_out; k < n; k++) ebb__value_unuse(a->made[k]);
+    if (status != EBB_OK) handles_drop(out, c->n_out);
+    return status;
+}
+
+static ebb_status apply_view(ebb__apply *a, ebb_tensor **out, bool *copy)
+{
+    ebb__call *c = &a->call;
+    int64_t offset = 0;
+    c->out[0].dtype = c->in[0].dtype;
+    EBB_TRY(c->op->view(&c->out[0], &offset, copy, c));
+    if (*copy) return EBB_OK;
+    EBB_TRY(ebb__shape_check(&c->out[0].shape, c->out[0].dtype));
+    const ebb__slot *s = a->slot[0];
+    EBB_TRY(ebb__tensor_create(&out[0], c->ctx, s->storage, &c->out[0],
+                               s->layout->offset + offset));
+    ebb_status status = record(a, out);
+    if (status != EBB_OK) handles_drop(out, 1);
+    return status;
+}
+
+/* ---- entry
+ * -------------------------------------------------------------------------------------- */
+
+static ebb_status apply(ebb__apply *a, ebb_tensor *const *in, ebb_tensor **out, bool *copy)
+{
+    EBB_TRY(operands_resolve(a, in));
+    ebb__call *c = &a->call;
+    if (c->op->flags & EBB_OP_VIEW) return apply_view(a, out, copy);
+    if (!(c->op->flags & EBB_OP_STRIDED))
+        for (int32_t i = 0; i < c->n_in; i++)
+            if (a->slot[i] && !a->slot[i]->layout->contiguous) *copy = true;
+    return *copy ? EBB_OK : apply_kernel(a, out);
+}
+
+/* Runs with every strided input copied first; the copies belong to a scope of their own. */
+static ebb_status run_on_copies(ebb_context *ctx, const ebb_op *op, const void *attr,
+                                int32_t n_in, ebb_tensor *const *in, int32_t n_out,
+                                ebb_tensor **out)
+{
+    ebb_tensor *few[FEW], **dense = few;
+    size_t bytes = (size_t)n_in * sizeof *dense;
+    if (n_in > FEW) dense = ebb__alloc(&ebb__allocator_libc, bytes, 16);
+    if (!dense) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes);
+    ebb_scope scope = ebb_scope_begin(0, NULL);
+    ebb_status status = scope.id ? EBB_OK : ebb_error_status();
+    for (int32_t i = 0; i < n_in && status == EBB_OK; i++) {
+        dense[i] = in[i];
+        if (in[i] == EBB_NONE || ebb__slot_raw(in[i])->layout->contiguous) continue;
+        dense[i] = ebb__run1(ctx, ebb__slot_raw(in[i])->ctx->engine->clone, NULL, 1, &in[i]);
+        if (!dense[i]) status = ebb_error_status();
+    }
+    if (status == EBB_OK) status = ebb__run(ctx, op, attr, n_in, dense, n_out, out);
+    for (int32_t k = 0; k < n_out && status == EBB_OK; k++) out[k] = ebb_escape(scope, out[k]);
+    ebb_scope_end(scope);
+    if (dense != few) ebb__free(&ebb__allocator_libc, dense, bytes);
+    return status;
+}
+
+static ebb_status run_checked(ebb_context *ctx, const ebb_op *op, const void *attr,
+                              int32_t n_in, ebb_tensor *const *in, int32_t n_out,
+                              ebb_tensor **out)
+{
+    ebb_view few_in[2 * FEW], few_out[MAX_MADE];
+    ebb__slot *few_slot[FEW];
+    ebb__value *few_made[MAX_MADE];
+    ebb__apply a;
+    memset(&a.call, 0, sizeof a.call);
+    a.call.op = op;
+    a.call.ctx = ctx;
+    a.call.attr = attr;
+    a.call.n_in = n_in;
+    a.call.n_out = n_out;
+    a.call.n_aux = op->n_aux;
+    a.override = NULL;
+    a.backend = NULL;
+    a.call.in = few_in;
+    a.original = few_in + FEW;
+    a.call.out = few_out;
+    a.slot = few_slot;
+    a.made = few_made;
+    void *memory = NULL;
+    size_t bytes = 0;
+    if (n_in > FEW || n_out > EBB__MAX_OUT) {
+        size_t per_in = 2 * sizeof(ebb_view) + sizeof(ebb__slot *);
+        size_t n_made = (size_t)n_out + op->n_aux, per_out = sizeof(ebb_view) + sizeof(void *);
+        bytes = (size_t)n_in * per_in + n_made * per_out;
+        memory = ebb__alloc(&ebb__allocator_libc, bytes, 16);
+        if (!memory) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes);
+        a.call.in = memory;
+        a.original = a.call.in + n_in;
+        a.call.out = a.original + n_in;
+        a.slot = (ebb__slot **)(a.call.out + n_made);
+        a.made = (ebb__value **)(a.slot + n_in);
+    }
+    bool copy = false;
+    ebb_status status = apply(&a, in, out, &copy);
+    if (memory) ebb__free(&ebb__allocator_libc, memory, bytes);
+    if (status == EBB_OK && copy) status = run_on_copies(ctx, op, attr, n_in, in, n_out, out);
+    return status;
+}
+
+ebb_status ebb__run_unnamed(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
+                            ebb_tensor *const *in, int32_t n_out, ebb_tensor **out)
+{
+    for (int32_t k = 0; k < n_out; k++) out[k] = NULL;
+    EBB_TRY(ebb__scope_required());
+    return op->compose ? ebb__compose(ctx, op, attr, n_in, in, n_out, out)
+                       : run_checked(ctx, op, attr, n_in, in, n_out, out);
+}
+
+ebb_status ebb__run(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
+                    ebb_tensor *const *in, int32_t n_out, ebb_tensor **out)
+{
+    const char *outer = ebb__error_op_set(op->name);
+    ebb_status status = ebb__run_unnamed(ctx, op, attr, n_in, in, n_out, out);
+    ebb__error_op_set(outer);
+    return status;
+}
+
+ebb_tensor *ebb__run1(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
+                      ebb_tensor *const *in)
+{
+    ebb_tensor *out = NULL;
+    return ebb__run(ctx, op, attr, n_in, in, 1, &out) == EBB_OK ? out : NULL;
+}

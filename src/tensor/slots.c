@@ -1,0 +1,185 @@
+/* slots.c - pages of tensor handles: taken and given back in O(1), checked in O(1).
+ *
+ * Pages are 64 KiB, aligned to their size, and never go back to the system: their slots keep
+ * their generations, so a handle of a context long gone is still known to be stale. A two-level
+ * table of bits, one per possible page of a 47-bit address space, tells slots from foreign
+ * pointers. Process-wide state: that table and the list of pages no context uses.
+ * SPDX-License-Identifier: MIT */
+#include "tensor/slots.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+
+enum { TABLE_BITS = 16, WORDS = (1 << TABLE_BITS) / 64 };
+static _Atomic(atomic_ullong *) table[1 << TABLE_BITS];
+static ebb__slot_page *idle_pages;
+static ebb__lock table_lock;
+
+bool ebb__slot_known(const void *p)
+{
+    uintptr_t a = (uintptr_t)p;
+    if (a >> 48 || a % EBB__SLOT_BYTES || (a & (EBB__SLOT_PAGE_BYTES - 1)) == 0) return false;
+    atomic_ullong *leaf = atomic_load_explicit(&table[a >> 32], memory_order_acquire);
+    if (!leaf) return false;
+    unsigned bit = (unsigned)(a >> 16) & ((1u << TABLE_BITS) - 1);
+    return atomic_load_explicit(&leaf[bit / 64], memory_order_acquire) >> (bit % 64) & 1;
+}
+
+static bool page_register(ebb__slot_page *page)
+{
+    uintptr_t a = (uintptr_t)page;
+    if (a >> 48) return false;
+    atomic_ullong *leaf = atomic_load_explicit(&table[a >> 32], memory_order_acquire);
+    if (!leaf) {
+        leaf = calloc(WORDS, sizeof *leaf);
+        if (!leaf) return false;
+        atomic_store_explicit(&table[a >> 32], leaf, memory_order_release);
+    }
+    unsigned bit = (unsigned)(a >> 16) & ((1u << TABLE_BITS) - 1);
+    atomic_fetch_or_explicit(&leaf[bit / 64], 1ull << (bit % 64), memory_order_release);
+    return true;
+}
+
+static ebb__slot_page *page_take(void)
+{
+    ebb__lock_take(&table_lock);
+    ebb__slot_page *page = idle_pages;
+    if (page) {
+        idle_pages = page->next;
+    } else {
+        page = aligned_alloc(EBB__SLOT_PAGE_BYTES, EBB__SLOT_PAGE_BYTES);
+        if (page) {
+            for (size_t i = 1; i < EBB__SLOT_PAGE_BYTES / EBB__SLOT_BYTES; i++) {
+                ebb__slot *s = (ebb__slot *)((char *)page + i * EBB__SLOT_BYTES);
+                *s = (ebb__slot){0};
+            }
+            if (!page_register(page)) {
+                free(page);
+                page = NULL;
+            }
+        }
+    }
+    ebb__lock_give(&table_lock);
+    return page;
+}
+
+static ebb_status slots_grow(ebb_context *ctx, ebb__slots *slots)
+{
+    EBB_TRY(ebb__account_charge(ctx->account, EBB_KIND_BOOKKEEPING, EBB__SLOT_PAGE_BYTES));
+    ebb__slot_page *page = page_take();
+    if (!page) {
+        ebb__account_discharge(ctx->account, EBB_KIND_BOOKKEEPING, EBB__SLOT_PAGE_BYTES);
+        return ebb__fail(EBB_E_NOMEM, "a page of %d bytes for tensor handles was refused",
+                         EBB__SLOT_PAGE_BYTES);
+    }
+    page->ctx = ctx;
+    if (!slots->single_threaded) ebb__lock_take(&slots->lock);
+    page->next = slots->pages;
+    slots->pages = page;
+    slots->n_pages++;
+    for (size_t i = EBB__SLOT_PAGE_BYTES / EBB__SLOT_BYTES; i-- > 1;) {
+        ebb__slot *s = (ebb__slot *)((char *)page + i * EBB__SLOT_BYTES);
+        s->own.next_free = slots->free;
+        slots->free = s;
+    }
+    if (!slots->single_threaded) ebb__lock_give(&slots->lock);
+    return EBB_OK;
+}
+
+ebb__slot *ebb__slot_take(ebb_context *ctx)
+{
+    ebb__slots *slots = ctx->slots;
+    for (;;) {
+        if (!slots->single_threaded) ebb__lock_take(&slots->lock);
+        ebb__slot *s = slots->free;
+        if (s) {
+            slots->free = s->own.next_free;
+            slots->n_live++;
+        }
+        if (!slots->single_threaded) ebb__lock_give(&slots->lock);
+        if (s) return s;
+        if (slots_grow(ctx, slots) != EBB_OK) return NULL;
+    }
+}
+
+void ebb__slot_give(ebb__slot *s)
+{
+    ebb__slots *slots = s->ctx->slots;
+    s->generation = (uint8_t)((s->generation + 1) & EBB__GENERATION_MASK);
+    if (!slots->single_threaded) ebb__lock_take(&slots->lock);
+    s->own.next_free = slots->free;
+    slots->free = s;
+    slots->n_live--;
+    if (!slots->single_threaded) ebb__lock_give(&slots->lock);
+}
+
+void ebb__slot_die(ebb__slot *s)
+{
+    ebb__storage *storage = s->storage;
+    ebb_graph_node *node = s->node;
+    if (s->layout->n_dims > EBB__INLINE_DIMS)
+        ebb__pool_free(s->ctx->pool, s->layout, ebb__layout_bytes(s->layout->n_dims));
+    int maps = atomic_load_explicit(&s->n_maps, memory_order_relaxed);
+    for (; maps > 0; maps--) ebb__value_unpin(storage->value);
+    atomic_store_explicit(&s->n_maps, 0, memory_order_relaxed);
+    s->storage = NULL;
+    s->node = NULL;
+    s->is_leaf = false;
+    ebb__slot_give(s);
+    /* Last: freeing the node may free much else. */
+    ebb__storage_release(storage);
+    ebb_graph_node_release(node);
+}
+
+ebb_status ebb__slots_create(ebb_context *ctx)
+{
+    ebb__slots *slots = ebb__pool_alloc(ctx->pool, sizeof *slots);
+    if (!slots) return ebb_error_status();
+    *slots = (ebb__slots){.single_threaded = ctx->single_threaded};
+    ctx->slots = slots;
+    return EBB_OK;
+}
+
+void ebb__slots_destroy(ebb_context *ctx)
+{
+    ebb__slots *slots = ctx->slots;
+    if (!slots) return;
+    for (ebb__slot_page *page = slots->pages; page; page = page->next) {
+        for (size_t i = 1; i < EBB__SLOT_PAGE_BYTES / EBB__SLOT_BYTES; i++) {
+            ebb__slot *s = (ebb__slot *)((char *)page + i * EBB__SLOT_BYTES);
+            if (!ebb__slot_is_live(s)) continue;
+            atomic_store_explicit(&s->refs, 0, memory_order_relaxed);
+            ebb__slot_die(s);
+        }
+    }
+    ebb__lock_take(&table_lock);
+    while (slots->pages) {
+        ebb__slot_page *page = slots->pages;
+        slots->pages = page->next;
+        page->ctx = NULL;
+        page->next = idle_pages;
+        idle_pages = page;
+    }
+    ebb__lock_give(&table_lock);
+    ebb__account_discharge(ctx->account, EBB_KIND_BOOKKEEPING,
+                           (size_t)slots->n_pages * EBB__SLOT_PAGE_BYTES);
+    ebb__pool_free(ctx->pool, slots, sizeof *slots);
+    ctx->slots = NULL;
+}
+
+int64_t ebb__slots_live(const ebb_context *ctx)
+{
+    return ctx->slots->n_live;
+}
+
+size_t ebb__slots_idle_bytes(const ebb_context *ctx)
+{
+    return (size_t)ctx->slots->n_pages * EBB__SLOT_PAGE_BYTES -
+           (size_t)ctx->slots->n_live * EBB__SLOT_BYTES;
+}
+
+int64_t ebb__slots_misuse(const ebb_context *ctx)
+{
+    return atomic_load_explicit(&ctx->slots->n_misuse, memory_order_relaxed);
+}
