@@ -22,26 +22,54 @@ static void read_pair(dnnl_dims_t out, const ebb__call *c, const char *name, int
     for (int i = 0; i < 2; i++) out[i] = pair && pair[i] ? pair[i] : zero;
 }
 
-/* x, w and y in their roles; for a gradient one of them is the result. */
-static ebb__dnnl_request request_of(const ebb__call *c, ebb__dnnl_kind kind, const ebb_view *x,
-                                    const ebb_view *w, const ebb_view *y)
+/* What the blocked copies of one round may take, per thread. */
+static const int64_t ROUND_BYTES = 1 << 20;
+
+/* Images of one round: a divisor of the batch and a multiple of the threads where there is one
+ * of a sensible size, else the most that fit if items may be repeated, else the whole batch. */
+static int64_t round_items(const ebb__call *c, const ebb_view *x, const ebb_view *y,
+                           bool repeats)
 {
-    const int64_t *attr = ebb__dnnl_attribute(c, "groups");
-    int64_t groups = attr && *attr ? *attr : 1;
-    ebb__dnnl_request r = {.kind = kind};
-    r.src = ebb__dnnl_layout_any(ebb__dnnl_layout_dense(4, x->shape.dims));
-    r.weight = ebb__dnnl_layout_any(weight_layout(&w->shape, groups));
-    r.dst = ebb__dnnl_layout_any(ebb__dnnl_layout_dense(4, y->shape.dims));
-    read_pair(r.stride, c, "stride", 1);
-    read_pair(r.padding, c, "padding", 0);
-    read_pair(r.dilation, c, "dilation", 1);
-    return r;
+    int64_t n = x->shape.dims[0], threads = c->n_threads;
+    int64_t item = (ebb__n_elems(&x->shape) + ebb__n_elems(&y->shape)) / n * 4;
+    int64_t most = ROUND_BYTES * threads / item;
+    if (most >= n || n <= threads) return n;
+    most = most > threads ? most - most % threads : threads;
+    for (int64_t i = most; i >= threads && 2 * i > most; i -= threads)
+        if (n % i == 0) return i;
+    return repeats ? most : n;
 }
 
-static ebb__dnnl_layout plain(ebb__dnnl_layout l)
+/* The request, and its operands as they lie in memory; x, w and y in their roles (for a
+ * gradient one of them is the result). */
+typedef struct conv_work {
+    ebb__dnnl_request request;
+    ebb__dnnl_layout x, w, y;
+} conv_work;
+
+static conv_work work_of(ebb__dnnl_plan *p, const ebb__call *c, ebb__dnnl_kind kind,
+                         const ebb_view *x, const ebb_view *w, const ebb_view *y)
 {
-    l.any = false;
-    return l;
+    const int64_t *attr = ebb__dnnl_attribute(c, "groups");
+    conv_work k = {.x = ebb__dnnl_layout_dense(4, x->shape.dims),
+                   .w = weight_layout(&w->shape, attr && *attr ? *attr : 1),
+                   .y = ebb__dnnl_layout_dense(4, y->shape.dims)};
+    int64_t n = x->shape.dims[0];
+    int64_t items = round_items(c, x, y, kind != EBB__DNNL_CONV_GRAD_WEIGHT);
+    k.x.dims[0] = k.y.dims[0] = items;
+    if (items < n) {
+        p->n_items = n;
+        p->round_items = items;
+    }
+    ebb__dnnl_request *r = &k.request;
+    r->kind = kind;
+    r->src = ebb__dnnl_layout_any(k.x);
+    r->weight = ebb__dnnl_layout_any(k.w);
+    r->dst = ebb__dnnl_layout_any(k.y);
+    read_pair(r->stride, c, "stride", 1);
+    read_pair(r->padding, c, "padding", 0);
+    read_pair(r->dilation, c, "dilation", 1);
+    return k;
 }
 
 static bool worth(const ebb__call *c, const ebb_shape *w, const ebb_shape *y)
@@ -58,22 +86,21 @@ bool ebb__dnnl_conv2d_worth(const ebb__call *c)
 
 void ebb__dnnl_conv2d_build(ebb__dnnl_plan *p, const ebb__call *c)
 {
-    ebb__dnnl_request r = request_of(c, EBB__DNNL_CONV, &c->in[0], &c->in[1], &c->out[0]);
-    ebb__dnnl_layout x = plain(r.src), w = plain(r.weight), y = plain(r.dst);
+    conv_work k = work_of(p, c, EBB__DNNL_CONV, &c->in[0], &c->in[1], &c->out[0]);
     bool bias = c->n_in > 2 && c->in[2].dtype != 0;
-    if (bias) r.bias = ebb__dnnl_layout_dense(1, c->in[2].shape.dims);
-    int32_t mx = ebb__dnnl_in(p, 0, &x), mw = ebb__dnnl_in(p, 1, &w);
-    int32_t mb = bias ? ebb__dnnl_in(p, 2, &r.bias) : -1, my = ebb__dnnl_out(p, 0, &y);
-    dnnl_primitive_t made = ebb__dnnl_make(p, &r);
-    ebb__dnnl_argument args[4];
-    args[0] = (ebb__dnnl_argument){DNNL_ARG_SRC, ebb__dnnl_read(p, made, DNNL_ARG_SRC, mx)};
-    args[1] =
-        (ebb__dnnl_argument){DNNL_ARG_WEIGHTS, ebb__dnnl_read(p, made, DNNL_ARG_WEIGHTS, mw)};
-    int32_t target = ebb__dnnl_target(p, made, DNNL_ARG_DST, my);
-    args[2] = (ebb__dnnl_argument){DNNL_ARG_DST, target};
-    args[3] = (ebb__dnnl_argument){DNNL_ARG_BIAS, mb};
+    if (bias) k.request.bias = ebb__dnnl_layout_dense(1, c->in[2].shape.dims);
+    int32_t x = ebb__dnnl_batch(p, ebb__dnnl_in(p, 0, &k.x), &k.x);
+    int32_t w = ebb__dnnl_in(p, 1, &k.w);
+    int32_t b = bias ? ebb__dnnl_in(p, 2, &k.request.bias) : -1;
+    int32_t y = ebb__dnnl_batch(p, ebb__dnnl_out(p, 0, &k.y), &k.y);
+    dnnl_primitive_t made = ebb__dnnl_make(p, &k.request);
+    ebb__dnnl_argument args[4] = {
+        {DNNL_ARG_SRC, ebb__dnnl_read(p, made, DNNL_ARG_SRC, x)},
+        {DNNL_ARG_WEIGHTS, ebb__dnnl_read(p, made, DNNL_ARG_WEIGHTS, w)},
+        {DNNL_ARG_DST, ebb__dnnl_target(p, made, DNNL_ARG_DST, y)},
+        {DNNL_ARG_BIAS, b}};
     ebb__dnnl_step(p, made, bias ? 4 : 3, args);
-    ebb__dnnl_write(p, target, my);
+    ebb__dnnl_write(p, args[2].memory, y);
 }
 
 /* The operation's two inputs are the gradient g of y and the other factor. */
@@ -93,21 +120,6 @@ bool ebb__dnnl_conv2d_grad_weight_worth(const ebb__call *c)
     return worth(c, &c->out[0].shape, &named(c, "g")->shape);
 }
 
-/* Two inputs read as `arg`, one output written as `result`. */
-static void gradient_build(ebb__dnnl_plan *p, const ebb__dnnl_request *r, int32_t mg,
-                           int32_t mother, int other_arg, int32_t mout, int out_arg)
-{
-    dnnl_primitive_t made = ebb__dnnl_make(p, r);
-    ebb__dnnl_argument args[3];
-    args[0] =
-        (ebb__dnnl_argument){DNNL_ARG_DIFF_DST, ebb__dnnl_read(p, made, DNNL_ARG_DIFF_DST, mg)};
-    args[1] = (ebb__dnnl_argument){other_arg, ebb__dnnl_read(p, made, other_arg, mother)};
-    int32_t target = ebb__dnnl_target(p, made, out_arg, mout);
-    args[2] = (ebb__dnnl_argument){out_arg, target};
-    ebb__dnnl_step(p, made, 3, args);
-    ebb__dnnl_write(p, target, mout);
-}
-
 void ebb__dnnl_conv2d_grad_input_build(ebb__dnnl_plan *p, const ebb__call *c)
 {
     int32_t g = ebb__dnnl_input(c, "g"), w = ebb__dnnl_input(c, "w");
@@ -115,12 +127,17 @@ void ebb__dnnl_conv2d_grad_input_build(ebb__dnnl_plan *p, const ebb__call *c)
         ebb__dnnl_refuse(p);
         return;
     }
-    ebb__dnnl_request r =
-        request_of(c, EBB__DNNL_CONV_GRAD_INPUT, &c->out[0], &c->in[w], &c->in[g]);
-    ebb__dnnl_layout lx = plain(r.src), lw = plain(r.weight), ly = plain(r.dst);
-    int32_t mg = ebb__dnnl_in(p, g, &ly), mw = ebb__dnnl_in(p, w, &lw);
-    gradient_build(p, &r, mg, mw, DNNL_ARG_WEIGHTS, ebb__dnnl_out(p, 0, &lx),
-                   DNNL_ARG_DIFF_SRC);
+    conv_work k = work_of(p, c, EBB__DNNL_CONV_GRAD_INPUT, &c->out[0], &c->in[w], &c->in[g]);
+    int32_t from = ebb__dnnl_batch(p, ebb__dnnl_in(p, g, &k.y), &k.y);
+    int32_t weight = ebb__dnnl_in(p, w, &k.w);
+    int32_t to = ebb__dnnl_batch(p, ebb__dnnl_out(p, 0, &k.x), &k.x);
+    dnnl_primitive_t made = ebb__dnnl_make(p, &k.request);
+    ebb__dnnl_argument args[3] = {
+        {DNNL_ARG_DIFF_DST, ebb__dnnl_read(p, made, DNNL_ARG_DIFF_DST, from)},
+        {DNNL_ARG_WEIGHTS, ebb__dnnl_read(p, made, DNNL_ARG_WEIGHTS, weight)},
+        {DNNL_ARG_DIFF_SRC, ebb__dnnl_target(p, made, DNNL_ARG_DIFF_SRC, to)}};
+    ebb__dnnl_step(p, made, 3, args);
+    ebb__dnnl_write(p, args[2].memory, to);
 }
 
 void ebb__dnnl_conv2d_grad_weight_build(ebb__dnnl_plan *p, const ebb__call *c)
@@ -130,10 +147,20 @@ void ebb__dnnl_conv2d_grad_weight_build(ebb__dnnl_plan *p, const ebb__call *c)
         ebb__dnnl_refuse(p);
         return;
     }
-    ebb__dnnl_request r =
-        request_of(c, EBB__DNNL_CONV_GRAD_WEIGHT, &c->in[x], &c->out[0], &c->in[g]);
-    ebb__dnnl_layout lx = plain(r.src), lw = plain(r.weight), ly = plain(r.dst);
-    int32_t mg = ebb__dnnl_in(p, g, &ly), mx = ebb__dnnl_in(p, x, &lx);
-    gradient_build(p, &r, mg, mx, DNNL_ARG_SRC, ebb__dnnl_out(p, 0, &lw),
-                   DNNL_ARG_DIFF_WEIGHTS);
+    conv_work k = work_of(p, c, EBB__DNNL_CONV_GRAD_WEIGHT, &c->in[x], &c->out[0], &c->in[g]);
+    int32_t from = ebb__dnnl_batch(p, ebb__dnnl_in(p, g, &k.y), &k.y);
+    int32_t other = ebb__dnnl_batch(p, ebb__dnnl_in(p, x, &k.x), &k.x);
+    int32_t to = ebb__dnnl_out(p, 0, &k.w);
+    bool rounds = p->round_items > 0;
+    dnnl_primitive_t made = ebb__dnnl_make(p, &k.request);
+    ebb__dnnl_argument args[3] = {
+        {DNNL_ARG_DIFF_DST, ebb__dnnl_read(p, made, DNNL_ARG_DIFF_DST, from)},
+        {DNNL_ARG_SRC, ebb__dnnl_read(p, made, DNNL_ARG_SRC, other)},
+        {DNNL_ARG_DIFF_WEIGHTS, rounds ? ebb__dnnl_scratch(p, made, DNNL_ARG_DIFF_WEIGHTS)
+                                       : ebb__dnnl_target(p, made, DNNL_ARG_DIFF_WEIGHTS, to)}};
+    ebb__dnnl_step(p, made, 3, args);
+    if (rounds)
+        ebb__dnnl_write_sum(p, args[2].memory, to);
+    else
+        ebb__dnnl_write(p, args[2].memory, to);
 }

@@ -129,42 +129,80 @@ void ebb__dnnl_step(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int32_t n,
     p->step[s].n_args = used;
 }
 
-static void reorder_add(ebb__dnnl_plan *p, int32_t from, int32_t to)
+/* With `sum` the target's content is added to. */
+static dnnl_status_t reorder_create(dnnl_primitive_t *out, const ebb__dnnl_plan *p,
+                                    int32_t from, int32_t to, bool sum)
 {
     dnnl_primitive_attr_t attr = NULL;
+    dnnl_post_ops_t ops = NULL;
     dnnl_primitive_desc_t pd = NULL;
-    dnnl_primitive_t primitive = NULL;
-    if (from < 0 || to < 0) return;
-    if (plan_try(p, dnnl_primitive_attr_create(&attr)) &&
-        plan_try(p, dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user)) &&
-        plan_try(p, dnnl_reorder_primitive_desc_create(&pd, memory_md(p, from), p->engine,
-                                                       memory_md(p, to), p->engine, attr)))
-        plan_try(p, dnnl_primitive_create(&primitive, pd));
+    dnnl_status_t s = dnnl_primitive_attr_create(&attr);
+    if (s == dnnl_success)
+        s = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+    if (s == dnnl_success && sum) {
+        s = dnnl_post_ops_create(&ops);
+        if (s == dnnl_success) s = ebb__dnnl_append_sum(ops);
+        if (s == dnnl_success) s = dnnl_primitive_attr_set_post_ops(attr, ops);
+    }
+    if (s == dnnl_success)
+        s = dnnl_reorder_primitive_desc_create(&pd, memory_md(p, from), p->engine,
+                                               memory_md(p, to), p->engine, attr);
+    if (s == dnnl_success) s = dnnl_primitive_create(out, pd);
     if (pd) dnnl_primitive_desc_destroy(pd);
+    if (ops) dnnl_post_ops_destroy(ops);
     if (attr) dnnl_primitive_attr_destroy(attr);
+    return s;
+}
+
+static void reorder_add(ebb__dnnl_plan *p, int32_t from, int32_t to, int when)
+{
+    dnnl_primitive_t primitive = NULL;
+    if (from < 0 || to < 0 || p->status != dnnl_success) return;
+    if (!plan_try(p, reorder_create(&primitive, p, from, to, when == EBB__DNNL_LATER))) return;
     ebb__dnnl_argument args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+    int32_t s = p->n_steps;
     ebb__dnnl_step(p, primitive, 2, args);
+    if (p->n_steps > s) p->step[s].when = when;
+}
+
+int32_t ebb__dnnl_scratch(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int arg)
+{
+    if (p->status != dnnl_success || !primitive) return -1;
+    ebb__dnnl_md want = ebb__dnnl_arg_md(primitive, arg);
+    return want ? scratch_add(p, want) : -1;
 }
 
 int32_t ebb__dnnl_target(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int arg, int32_t memory)
 {
     if (p->status != dnnl_success || !primitive || memory < 0) return -1;
     ebb__dnnl_md want = ebb__dnnl_arg_md(primitive, arg);
-    if (!want || !plan_try(p, dnnl_success)) return -1;
-    if (dnnl_memory_desc_equal(want, memory_md(p, memory))) return memory;
-    return scratch_add(p, want);
+    if (want && dnnl_memory_desc_equal(want, memory_md(p, memory))) return memory;
+    return ebb__dnnl_scratch(p, primitive, arg);
 }
 
 int32_t ebb__dnnl_read(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int arg, int32_t memory)
 {
     int32_t at = ebb__dnnl_target(p, primitive, arg, memory);
-    if (at != memory) reorder_add(p, memory, at);
+    bool moves = memory >= 0 && p->memory[memory].item_bytes > 0;
+    if (at != memory) reorder_add(p, memory, at, moves ? EBB__DNNL_ALWAYS : EBB__DNNL_FIRST);
     return at;
 }
 
 void ebb__dnnl_write(ebb__dnnl_plan *p, int32_t written, int32_t memory)
 {
-    if (written != memory) reorder_add(p, written, memory);
+    if (written != memory) reorder_add(p, written, memory, EBB__DNNL_ALWAYS);
+}
+
+void ebb__dnnl_write_sum(ebb__dnnl_plan *p, int32_t written, int32_t memory)
+{
+    reorder_add(p, written, memory, EBB__DNNL_FIRST);
+    reorder_add(p, written, memory, EBB__DNNL_LATER);
+}
+
+int32_t ebb__dnnl_batch(ebb__dnnl_plan *p, int32_t memory, const ebb__dnnl_layout *l)
+{
+    if (memory >= 0) p->memory[memory].item_bytes = (size_t)l->strides[0] * sizeof(float);
+    return memory;
 }
 
 /* ---- layouts ----------------------------------------------------------------------------- */
@@ -259,20 +297,42 @@ void ebb__dnnl_plan_finish(ebb__dnnl_plan *p)
         p->status = dnnl_out_of_memory;
 }
 
-static dnnl_status_t frame_run(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f,
-                               const ebb__call *c)
+static dnnl_status_t addresses_set(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f,
+                                   const ebb__call *c, int64_t first_item)
 {
     dnnl_status_t s = dnnl_success;
     for (int32_t i = 0; i < p->n_memories && s == dnnl_success; i++) {
         int32_t index = p->memory[i].index;
-        void *at = (char *)c->scratch + p->memory[i].offset;
+        char *at = (char *)c->scratch + p->memory[i].offset;
         if (p->memory[i].where == EBB__DNNL_IN) at = c->in[index].data;
         if (p->memory[i].where == EBB__DNNL_OUT) at = c->out[index].data;
-        s = dnnl_memory_set_data_handle(f->memory[i], at);
+        if (first_item == 0 || p->memory[i].item_bytes > 0)
+            s = dnnl_memory_set_data_handle(f->memory[i],
+                                            at + (size_t)first_item * p->memory[i].item_bytes);
     }
+    return s;
+}
+
+static dnnl_status_t round_run(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f,
+                               const ebb__call *c, int64_t first_item)
+{
+    dnnl_status_t s = addresses_set(p, f, c, first_item);
+    int skipped = first_item == 0 ? EBB__DNNL_LATER : EBB__DNNL_FIRST;
     for (int32_t i = 0; i < p->n_steps && s == dnnl_success; i++)
-        s = dnnl_primitive_execute(p->step[i].primitive, f->stream, p->step[i].n_args,
-                                   f->arg[i]);
+        if ((int)p->step[i].when != skipped)
+            s = dnnl_primitive_execute(p->step[i].primitive, f->stream, p->step[i].n_args,
+                                       f->arg[i]);
+    return s;
+}
+
+static dnnl_status_t frame_run(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f,
+                               const ebb__call *c)
+{
+    dnnl_status_t s = round_run(p, f, c, 0);
+    for (int64_t i = p->round_items; i < p->n_items && s == dnnl_success; i += p->round_items) {
+        int64_t last = p->n_items - p->round_items;
+        s = round_run(p, f, c, i < last ? i : last);
+    }
     return s == dnnl_success ? dnnl_stream_wait(f->stream) : s;
 }
 

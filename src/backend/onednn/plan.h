@@ -26,14 +26,18 @@ typedef struct ebb__dnnl_plan {
     dnnl_status_t status; /* sticky while building */
     int32_t n_memories, n_steps;
     size_t scratch_bytes;
+    int64_t n_items, round_items; /* 0: a single round */
     struct {
         enum { EBB__DNNL_IN, EBB__DNNL_OUT, EBB__DNNL_SCRATCH } where;
-        int32_t index;    /* of the call's in or out */
-        size_t offset;    /* in scratch */
+        int32_t index; /* of the call's in or out */
+        size_t offset; /* in scratch */
+        size_t
+            item_bytes; /* from one item of the batch to the next; 0: the same in all rounds */
         dnnl_memory_t of; /* carries the descriptor; has no bytes */
     } memory[EBB__DNNL_MEMORIES];
     struct {
         dnnl_primitive_t primitive;
+        enum { EBB__DNNL_ALWAYS, EBB__DNNL_FIRST, EBB__DNNL_LATER } when; /* in which rounds */
         int32_t n_args;
         struct {
             int32_t arg, memory;
@@ -50,7 +54,8 @@ typedef struct ebb__dnnl_argument {
 /* Building. Errors are sticky: memories are then -1. */
 void ebb__dnnl_plan_init(ebb__dnnl_plan *p, dnnl_engine_t engine, const ebb_allocator *a);
 void ebb__dnnl_plan_destroy(ebb__dnnl_plan *p);
-/* The call's input or output of that number, seen as l. */
+/* The call's input or output of that number, seen as l. With rounds, l is what one round sees.
+ */
 int32_t ebb__dnnl_in(ebb__dnnl_plan *p, int32_t i, const ebb__dnnl_layout *l);
 int32_t ebb__dnnl_out(ebb__dnnl_plan *p, int32_t k, const ebb__dnnl_layout *l);
 /* NULL on failure. The primitive goes into the plan with its step. */
@@ -61,7 +66,12 @@ int32_t ebb__dnnl_read(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int arg, i
 /* The memory that it writes as `arg`; if it is in scratch, ebb__dnnl_write after the step. */
 int32_t ebb__dnnl_target(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int arg,
                          int32_t memory);
+int32_t ebb__dnnl_scratch(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int arg);
 void ebb__dnnl_write(ebb__dnnl_plan *p, int32_t written, int32_t memory);
+/* Says that axis 0 of a memory is the batch: its address moves from round to round. */
+int32_t ebb__dnnl_batch(ebb__dnnl_plan *p, int32_t memory, const ebb__dnnl_layout *l);
+/* The rounds' contributions are added up in `memory`, which the first round sets. */
+void ebb__dnnl_write_sum(ebb__dnnl_plan *p, int32_t written, int32_t memory);
 void ebb__dnnl_step(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int32_t n,
                     const ebb__dnnl_argument *args);
 /* Ends the building: status is success only if every step has a fast kernel. */

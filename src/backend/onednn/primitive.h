@@ -52,6 +52,8 @@ dnnl_status_t ebb__dnnl_memory(dnnl_memory_t *out, dnnl_engine_t engine,
                                const ebb__dnnl_layout *l);
 /* What the primitive wants as its argument `arg` (DNNL_ARG_...), borrowed from it. */
 ebb__dnnl_md ebb__dnnl_arg_md(dnnl_primitive_t p, int arg);
+/* Adds to what the target holds. */
+dnnl_status_t ebb__dnnl_append_sum(dnnl_post_ops_t ops);
 const char *ebb__dnnl_status_text(dnnl_status_t s);
 
 #endif

@@ -155,6 +155,11 @@ ebb__dnnl_md ebb__dnnl_arg_md(dnnl_primitive_t p, int arg)
     return dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, arg);
 }
 
+dnnl_status_t ebb__dnnl_append_sum(dnnl_post_ops_t ops)
+{
+    return dnnl_post_ops_append_sum(ops, 1.0f);
+}
+
 const char *ebb__dnnl_status_text(dnnl_status_t s)
 {
     static const char *const text[] = {
