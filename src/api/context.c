@@ -14,16 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *ebb_kind_name(ebb_kind k)
-{
-    static const char *const name[] = {
-#define X(id, value, text) [value] = text,
-        EBB_KIND_MAP(X)
-#undef X
-    };
-    return (unsigned)k < sizeof name / sizeof *name ? name[k] : "?";
-}
-
 static int64_t environment(const char *name)
 {
     const char *text = getenv(name);

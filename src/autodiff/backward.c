@@ -22,13 +22,10 @@ bool ebb__tensor_exclusive(const ebb__slot *s)
            v->state == EBB__VALUE_RESIDENT && !v->external && s->layout->contiguous;
 }
 
+/* What the rule made for itself becomes ours; what belongs to others is kept. */
 static ebb_tensor *claim_or_keep(ebb_tensor *g)
 {
-    ebb__slot *s = ebb__slot_raw(g);
-    /* What the rule made for itself becomes ours; what belongs to others is kept. */
-    if (atomic_load_explicit(&s->refs, memory_order_acquire) == EBB__SCOPE_REF)
-        return ebb_claim(g);
-    return ebb_keep(g);
+    return ebb__scope_sole_owner(ebb__slot_raw(g)) ? ebb_claim(g) : ebb_keep(g);
 }
 
 ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *g)
@@ -127,7 +124,7 @@ static ebb_status roots_check(const ebb__backward_args *a, ebb__graph_place *pla
             return ebb__fail(EBB_E_GRAPH, "root %lld depends on nothing that wants a gradient",
                              (long long)i);
         *ctx = s->ctx;
-        place[i] = (ebb__graph_place){s->node, ebb__slot_output(s)};
+        place[i] = (ebb__graph_place){s->node, s->output};
         if (!a->seeds || a->seeds[i] == EBB_NONE) continue;
         ebb__slot *seed = ebb__slot_of(a->seeds[i], "backward", "seed");
         if (!seed) return ebb_error_status();
@@ -152,7 +149,7 @@ static ebb_status inputs_check(const ebb__backward_args *a, ebb__graph_place *pl
         if (!s->node)
             return ebb__fail(EBB_E_GRAPH, "input %lld is not tracked: it wants no gradient",
                              (long long)i);
-        place[i] = (ebb__graph_place){s->node, ebb__slot_output(s)};
+        place[i] = (ebb__graph_place){s->node, s->output};
     }
     return EBB_OK;
 }
@@ -181,7 +178,7 @@ static ebb_status seeds_put(ebb__backward *b)
         ebb_tensor *seed = a->seeds ? a->seeds[i] : EBB_NONE;
         if (seed == EBB_NONE) seed = ebb__ones_like(s);
         if (!seed) return ebb_error_status();
-        EBB_TRY(ebb__total_add(b, total_at(b, b->walk.root[i], ebb__slot_output(s)), seed));
+        EBB_TRY(ebb__total_add(b, total_at(b, b->walk.root[i], s->output), seed));
     }
     return EBB_OK;
 }
@@ -192,8 +189,7 @@ static void results_take(ebb__backward *b, int64_t node)
     const ebb__backward_args *a = b->args;
     for (int64_t j = 0; j < a->n_inputs; j++) {
         if (b->walk.input[j] != node || a->grads_out[j]) continue;
-        ebb_tensor *t =
-            *total_at(b, (int32_t)node, ebb__slot_output(ebb__slot_raw(a->inputs[j])));
+        ebb_tensor *t = *total_at(b, (int32_t)node, ebb__slot_raw(a->inputs[j])->output);
         a->grads_out[j] = t ? ebb_keep(t) : NULL;
     }
 }

@@ -39,8 +39,7 @@ ebb_tensor *ebb__alias(const ebb__slot *s, bool history)
     ebb__layout_unpack(&v, s->layout, NULL);
     if (ebb__tensor_create(&t, s->ctx, s->storage, &v, s->layout->offset) != EBB_OK)
         return NULL;
-    if (history && s->node)
-        ebb__tensor_set_node(t, ebb_graph_node_keep(s->node), ebb__slot_output(s));
+    if (history && s->node) ebb__tensor_set_node(t, ebb_graph_node_keep(s->node), s->output);
     return t;
 }
 

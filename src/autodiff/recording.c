@@ -121,7 +121,7 @@ ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a)
         need_masks(a, &in_mask, &out_mask);
         ebb__record_save(r, in_mask, view ? 0 : out_mask);
     }
-    ebb__record_link(r);
+    if (recipe) ebb__record_link(r);
     *out = r;
     return EBB_OK;
 }
@@ -149,7 +149,7 @@ ebb_status ebb__node_make(ebb_graph_node **out, const ebb__apply *a, ebb__record
     uint32_t n = 0;
     for (int32_t i = 0; i < c->n_in; i++)
         if (a->slot[i] && a->slot[i]->node)
-            edge[n++] = (ebb_graph_edge){a->slot[i]->node, ebb__slot_output(a->slot[i])};
+            edge[n++] = (ebb_graph_edge){a->slot[i]->node, a->slot[i]->output};
     ebb_graph_payload payload = {take_record, payload_free, (uint32_t)c->op->id};
     ebb_status status = ebb_graph_node_record(out, c->ctx->space, edge, n, &payload);
     if (edge != few) ebb__free(&c->ctx->allocator, edge, bytes);

@@ -58,6 +58,10 @@ static bool grow(void **array, uint32_t *max, size_t size)
 
 ebb_scope ebb_scope_begin(uint32_t flags, const ebb_site *site)
 {
+    if (stack.n_scopes == UINT16_MAX) {
+        ebb__fail(EBB_E_RANGE, "%d scopes are open on this thread", UINT16_MAX);
+        return (ebb_scope){0};
+    }
     if (stack.n_scopes == stack.max_scopes) {
         if (stack.next_id == 0) {
             ebb__thread_token *self = ebb__thread_self();
@@ -165,7 +169,7 @@ ebb_status ebb__scope_adopt(ebb__slot *s)
         !grow((void **)&stack.handle, &stack.max_handles, sizeof *stack.handle))
         return ebb__fail(EBB_E_NOMEM, "memory for a scope's handles was refused");
     s->scope_index = stack.n_handles;
-    s->scope_depth = stack.n_scopes;
+    s->scope_depth = (uint16_t)stack.n_scopes;
     s->scope = stack.scope[stack.n_scopes - 1].site;
     stack.handle[stack.n_handles++] = ebb__handle_of(s);
     return EBB_OK;
@@ -175,6 +179,12 @@ static bool owned_here(const ebb__slot *s)
 {
     return s->scope_index < stack.n_handles &&
            stack.handle[s->scope_index] == ebb__handle_of(s);
+}
+
+bool ebb__scope_sole_owner(const ebb__slot *s)
+{
+    return owned_here(s) && s->scope_depth == stack.n_scopes &&
+           atomic_load_explicit(&s->refs, memory_order_acquire) == EBB__SCOPE_REF;
 }
 
 /* Takes s off the stack; a newer handle of the same segment fills the hole, so that a loop that
@@ -213,7 +223,7 @@ ebb_tensor *ebb_escape(ebb_scope scope, ebb_tensor *t)
         ebb__fail(EBB_E_MISUSE, "ebb_escape: no scope is open around it");
         return NULL;
     }
-    s->scope_depth = depth - 1;
+    s->scope_depth = (uint16_t)(depth - 1);
     s->scope = stack.scope[depth - 2].site;
     return t;
 }
@@ -228,8 +238,7 @@ void ebb_replace(ebb_tensor **x, ebb_tensor *y)
     *x = y;
     if (!old || old == y || old == EBB_NONE) return;
     ebb__slot *s = ebb__slot_of(old, "ebb_replace", "*x");
-    if (!s || !owned_here(s) || s->scope_depth != stack.n_scopes) return;
-    if (atomic_load_explicit(&s->refs, memory_order_acquire) != EBB__SCOPE_REF) return;
+    if (!s || !ebb__scope_sole_owner(s)) return;
     entry_clear(s);
     handle_let_go(s);
 }

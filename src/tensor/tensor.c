@@ -63,7 +63,6 @@ ebb_status ebb__tensor_create(ebb_tensor **out, ebb_context *ctx, ebb__storage *
     s->node = NULL;
     s->is_leaf = false;
     s->output = 0;
-    s->output_high = 0;
     s->label = NULL;
     atomic_store_explicit(&s->n_maps, 0, memory_order_relaxed);
     atomic_store_explicit(&s->refs, EBB__SCOPE_REF, memory_order_release);
@@ -95,8 +94,7 @@ void ebb__tensor_set_node(ebb_tensor *t, ebb_graph_node *take_node, uint32_t out
 {
     ebb__slot *s = ebb__slot_raw(t);
     s->node = take_node;
-    s->output = (uint8_t)output;
-    s->output_high = (uint16_t)(output >> 8);
+    s->output = (uint16_t)output;
 }
 
 void ebb__tensor_view(ebb_view *out, const ebb__slot *s)

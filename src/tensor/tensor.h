@@ -26,10 +26,9 @@ typedef struct ebb__slot {
     uint8_t generation; /* in the handle's low 7 bits */
     bool is_leaf;
     atomic_uchar n_maps;
-    uint8_t output; /* of node, up to 255; more in output_high */
-    uint16_t output_high;
+    uint16_t output;      /* of node */
+    uint16_t scope_depth; /* of the scope that owns it (or that it was escaped to) */
     uint32_t scope_index; /* in the owning thread's handle list */
-    uint32_t scope_depth; /* of the scope that owns it (or that it was escaped to) */
     ebb__storage *storage;
     ebb_graph_node *node; /* NULL: untracked. A leaf's: its graph leaf */
     ebb_context *ctx;
@@ -43,6 +42,7 @@ typedef struct ebb__slot {
         struct ebb__slot *next_free;
     } own;
 } ebb__slot;
+_Static_assert(sizeof(ebb__slot) == EBB__SLOT_BYTES, "handles are spaced by the slot size");
 
 /* A leaf's payload in the graph: the gradient slot. Guarded by ebb__graph_leaf_lock. */
 typedef struct ebb__leaf {
@@ -64,10 +64,6 @@ static inline ebb__slot *ebb__slot_raw(const ebb_tensor *t)
 static inline ebb_tensor *ebb__handle_of(const ebb__slot *s)
 {
     return (ebb_tensor *)((uintptr_t)s | (s->generation & EBB__GENERATION_MASK));
-}
-static inline uint32_t ebb__slot_output(const ebb__slot *s)
-{
-    return s->output | (uint32_t)s->output_high << 8;
 }
 
 /* A handle owned by the innermost scope on storage (a reference is taken) with this layout. */
@@ -103,6 +99,8 @@ ebb_status ebb__scope_adopt(ebb__slot *s);
 /* Takes a slot out of the thread's scopes, with the scope's reference, wherever it is there;
  * false where no scope of this thread owns it. */
 bool ebb__scope_disown(ebb__slot *s);
+/* The innermost scope made it and nothing else holds it. */
+bool ebb__scope_sole_owner(const ebb__slot *s);
 /* The innermost scope's site, NULL where it has none. */
 const ebb_site *ebb__scope_site(void);
 
