@@ -29,6 +29,9 @@ UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX|HA" r"CK)\b")
 OUTSIDE = re.compile(r"/wo" r"rk/|\.\./sha" r"red\b")
 
 
+TYPE = re.compile(r"(template *<.*> *)?(class|struct|union|enum|namespace)\b[^()]*$")
+
+
 def files(root):
     """The project's text files, by path from root."""
     for folder in FOLDERS:
@@ -61,7 +64,8 @@ def functions(code):
             while start > 0 and lines[start - 1].strip() and lines[start - 1][0] not in "}#{":
                 start -= 1
         elif line.startswith("}") and start is not None:
-            yield start + 1, i - start + 1
+            if not TYPE.match(lines[start]):
+                yield start + 1, i - start + 1
             start = None
 
 

@@ -161,6 +161,12 @@ class Style(Tree):
         self.source("src/base/x.c", self.function(61))
         self.refused("src/base/x.c:3: a function of 61 lines")
 
+    def test_long_class_is_no_function(self):
+        self.source("examples/x.hpp", "class x\n{\n" + "    int a;\n" * 70 + "};\n")
+        self.accepted()
+        self.source("examples/x.hpp", "struct x f(int a)\n{\n" + "    a++;\n" * 70 + "}\n")
+        self.refused("examples/x.hpp:3: a function of 73 lines")
+
     def test_file_of_601_lines(self):
         self.source("src/base/x.c", "int ebb__a;\n" * 598)
         self.accepted()
