@@ -102,8 +102,13 @@ typedef struct big {
     size_t pad;
 } big;
 
+/* The block of a walk: what it was made for stands at its head. */
+typedef struct extent {
+    int64_t nodes, edges, leaves;
+} extent;
 typedef struct walk_memory {
     size_t bytes; /* of the whole block */
+    extent cap;
 } walk_memory;
 
 struct ebb_graph_space {

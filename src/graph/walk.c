@@ -17,16 +17,12 @@
 
 enum { SPARE_BYTES = 1 << 20 }; /* a block up to this size is kept for the next walk */
 
-typedef struct extent {
-    int64_t nodes, edges, leaves;
-} extent;
-
 /* ---- memory of a walk ---------------------------------------------------------------------
  */
 
 static size_t walk_layout(ebb__graph_walk *w, extent cap, char *base)
 {
-    size_t at = sizeof(walk_memory) + 8;
+    size_t at = sizeof(walk_memory);
 #define CARVE(field, n)                                                                        \
     do {                                                                                       \
         if (base) w->field = (void *)(base + at);                                              \
@@ -37,50 +33,56 @@ static size_t walk_layout(ebb__graph_walk *w, extent cap, char *base)
     CARVE(leaves, cap.leaves);
     CARVE(first, cap.nodes + 1);
     CARVE(targets, cap.edges);
-    CARVE(root, w->n_roots);
-    CARVE(input, w->n_inputs);
     CARVE(node_map, cap.nodes);
     CARVE(leaf_map, cap.leaves);
     CARVE(is_stop, cap.nodes);
+    CARVE(root, w->n_roots);
+    CARVE(input, w->n_inputs);
 #undef CARVE
     return at;
 }
 
-static ebb_status memory_make(ebb__graph_walk *w, extent cap)
+static int64_t with_room(int64_t n)
 {
-    size_t bytes = walk_layout(w, cap, NULL);
+    return n + n / 8 + 32;
+}
+
+/* Blocks that will be kept get some room, for the next walk may be a little larger. */
+static ebb_status memory_make(ebb__graph_walk *w, extent *cap)
+{
+    extent roomy = {.nodes = with_room(cap->nodes),
+                    .edges = with_room(cap->edges),
+                    .leaves = with_room(cap->leaves)};
+    size_t bytes = walk_layout(w, roomy, NULL);
+    if (bytes <= SPARE_BYTES)
+        *cap = roomy;
+    else
+        bytes = walk_layout(w, *cap, NULL);
     walk_memory *m = ebb__alloc(&w->space->allocator, bytes, 16);
     if (!m)
         return ebb__fail(EBB_E_NOMEM, "%zu bytes for a walk of the graph were refused", bytes);
     m->bytes = bytes;
+    m->cap = *cap;
     w->memory = m;
-    walk_layout(w, cap, (char *)m);
+    walk_layout(w, *cap, (char *)m);
     return EBB_OK;
 }
 
-/* The block of the walk before, shared out at two edges a node; a cap of zero where there is
- * none. */
+/* The block of a walk before; a cap of zero where there is none that will do. */
 static extent memory_reuse(ebb__graph_walk *w)
 {
-    extent cap = {0};
     walk_memory *m = atomic_exchange_explicit(&w->space->spare, NULL, memory_order_acquire);
-    if (!m) return cap;
-    size_t fixed = walk_layout(w, cap, NULL) + 64;
-    extent unit = {.nodes = 8, .edges = 16, .leaves = 8};
-    size_t step = walk_layout(w, unit, NULL) - (fixed - 64);
-    int64_t n = m->bytes > fixed ? (int64_t)((m->bytes - fixed) / step) : 0;
     w->memory = m;
-    if (n == 0) return cap;
-    cap = (extent){.nodes = n * 8, .edges = n * 16, .leaves = n * 8};
-    walk_layout(w, cap, (char *)m);
-    return cap;
+    if (!m || walk_layout(w, m->cap, NULL) > m->bytes) return (extent){0};
+    walk_layout(w, m->cap, (char *)m);
+    return m->cap;
 }
 
 ebb_status ebb__graph_walk_memory_again(ebb__graph_walk *w)
 {
     const int32_t *root = w->root, *input = w->input;
-    EBB_TRY(memory_make(
-        w, (extent){.nodes = w->n_nodes, .edges = w->n_edges, .leaves = w->n_leaves}));
+    extent cap = {.nodes = w->n_nodes, .edges = w->n_edges, .leaves = w->n_leaves};
+    EBB_TRY(memory_make(w, &cap));
     memcpy(w->root, root, (size_t)w->n_roots * sizeof *root);
     memcpy(w->input, input, (size_t)w->n_inputs * sizeof *input);
     return EBB_OK;
@@ -267,7 +269,7 @@ static ebb_status collect(ebb__graph_walk *w, const ebb__graph_place *roots,
                              (long long)v.n.nodes);
         cap = v.n;
         if (cap.nodes == 0) cap.nodes = 1; /* a root that is a leaf; tells a block from none */
-        EBB_TRY(memory_make(w, cap));
+        EBB_TRY(memory_make(w, &cap));
     }
 }
 
