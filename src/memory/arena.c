@@ -110,6 +110,8 @@ static void free_insert(ebb__arena *a, chunk *c, size_t at, size_t grains)
 {
     free_block *b = (free_block *)(c->grains + at * GRAIN);
     unsigned bin = bin_of(grains);
+    UNPOISON(b, sizeof *b);
+    UNPOISON(end_size(b, grains), sizeof(size_t));
     b->grains = grains;
     *end_size(b, grains) = grains;
     b->next = a->bin[bin];
@@ -119,7 +121,6 @@ static void free_insert(ebb__arena *a, chunk *c, size_t at, size_t grains)
     bit_set(a->filled, bin);
     bit_set(c->free_start, at);
     bit_set(c->free_end, at + grains - 1);
-    POISON(b + 1, grains * GRAIN - sizeof *b - sizeof(size_t));
 }
 
 static void free_remove(ebb__arena *a, chunk *c, free_block *b)
@@ -131,7 +132,6 @@ static void free_remove(ebb__arena *a, chunk *c, free_block *b)
     if (!a->bin[bin]) bit_clear(a->filled, bin);
     bit_clear(c->free_start, at);
     bit_clear(c->free_end, at + b->grains - 1);
-    UNPOISON(b, b->grains * GRAIN);
 }
 
 static free_block *free_find(const ebb__arena *a, size_t grains)
@@ -221,6 +221,7 @@ static bool chunk_add(ebb__arena *a, size_t bytes)
     a->chunks[at] = c;
     a->n_chunks++;
     a->chunk_bytes += bytes;
+    POISON(c->grains, c->n_grains * GRAIN);
     free_insert(a, c, 0, c->n_grains);
     return true;
 }
@@ -290,6 +291,7 @@ void *ebb__arena_alloc(ebb__arena *a, size_t bytes)
     size_t at = (size_t)((char *)b - c->grains) / GRAIN, total = b->grains;
     free_remove(a, c, b);
     if (total > grains) free_insert(a, c, at + grains, total - grains);
+    UNPOISON(b, grains * GRAIN);
     bit_set(c->used_start, at);
     c->used_grains += grains;
     a->used_grains += grains;
@@ -306,15 +308,18 @@ void ebb__arena_free(ebb__arena *a, void *p, size_t bytes)
     c->used_grains -= grains;
     a->used_grains -= grains;
     size_t end = at + grains;
+    POISON(p, grains * GRAIN);
     if (end < c->n_grains && bit_get(c->free_start, end)) {
         free_block *after = (free_block *)(c->grains + end * GRAIN);
         end += after->grains;
         free_remove(a, c, after);
+        POISON(after, sizeof *after);
     }
     if (at > 0 && bit_get(c->free_end, at - 1)) {
-        size_t before = ((size_t *)(c->grains + at * GRAIN))[-1];
-        at -= before;
+        size_t *before = (size_t *)(c->grains + at * GRAIN) - 1;
+        at -= *before;
         free_remove(a, c, (free_block *)(c->grains + at * GRAIN));
+        POISON(before, sizeof *before);
     }
     free_insert(a, c, at, end - at);
 }
@@ -329,8 +334,10 @@ void ebb__arena_trim(ebb__arena *a)
             continue;
         }
         free_remove(a, c, (free_block *)c->grains);
-        a->chunk_bytes -= c->bytes;
-        ebb__free(&a->allocator, c, c->bytes);
+        size_t bytes = c->bytes;
+        a->chunk_bytes -= bytes;
+        UNPOISON(c, bytes);
+        ebb__free(&a->allocator, c, bytes);
     }
     a->n_chunks = kept;
 }

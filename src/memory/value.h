@@ -180,7 +180,8 @@ void ebb__record_release(ebb__record *r); /* NULL is ignored */
  * over). Called once, before ebb__record_link, with in[] and out[] set and used by the caller.
  * A record that is no recipe forgets (sets NULL) what it does not save. */
 void ebb__record_save(ebb__record *r, uint64_t in_mask, uint32_t out_mask);
-/* Gives the saves back (bytes may go); idempotent. */
+/* Gives the saves back (bytes may go); idempotent. A node does so before it releases the
+ * record, which may live on as a recipe. */
 void ebb__record_unsave(ebb__record *r);
 /* The record becomes the recipe of the values out[k] that are not tiny: in[] (set; each value
  * used by the caller meanwhile) are linked as read; out[] gets recipe pointers and depths.

@@ -187,6 +187,31 @@ static void chunks_of_every_size_hold_what_they_were_made_for(void **state)
     ebb__arena_destroy(a);
 }
 
+#if defined __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+
+static void a_freed_block_is_out_of_bounds(void **state)
+{
+    (void)state;
+    test_memory memory = {0};
+    ebb_allocator allocator = test_allocator(&memory);
+    ebb__arena *a = ebb__arena_create(&allocator);
+    char *p[3];
+    for (int i = 0; i < 3; i++) p[i] = ebb__arena_alloc(a, 256);
+    for (int i = 0; i < 3; i++)
+        assert_null(__asan_region_is_poisoned(p[i], 256)); /* all of it is the user's */
+    for (int i = 2; i >= 0; i--) {
+        ebb__arena_free(a, p[i], 256);
+        assert_true(__asan_address_is_poisoned(p[i] + 128));
+        if (i) assert_null(__asan_region_is_poisoned(p[i - 1], 256));
+    }
+    assert_ptr_equal(ebb__arena_alloc(a, 512), p[0]);
+    assert_null(__asan_region_is_poisoned(p[0], 512));
+    assert_true(__asan_address_is_poisoned(p[2] + 128));
+    ebb__arena_destroy(a);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +221,9 @@ int main(void)
         cmocka_unit_test(a_refusing_allocator_is_survived),
         cmocka_unit_test(near_its_limit_it_takes_no_more_than_asked),
         cmocka_unit_test(chunks_of_every_size_hold_what_they_were_made_for),
+#if defined __SANITIZE_ADDRESS__
+        cmocka_unit_test(a_freed_block_is_out_of_bounds),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
