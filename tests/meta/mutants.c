@@ -3,6 +3,8 @@
 #include "meta/mutants.h"
 #include "ops/ids.h"
 
+#include <ebb/grad.h>
+
 #include <math.h>
 #include <stddef.h>
 

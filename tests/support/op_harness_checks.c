@@ -240,7 +240,7 @@ const char *harness_check_repeat(const harness_case *c)
  * ----------------------------------------------------------------------------------- */
 const char *harness_check_table(const ebb_op *op)
 {
-    if (!op->doc || strlen(op->doc) < 10) return verdict("%s: no sentence", op->name);
+    if (!op->doc || strlen(op->doc) < 5) return verdict("%s: no sentence", op->name);
     if (op->n_samples < (op->flags & EBB_OP_PRIVATE ? 1 : 3))
         return verdict("%s: %d samples", op->name, op->n_samples);
     for (int32_t i = 0; i < op->n_in; i++)
