@@ -6,7 +6,7 @@
 #include "base/thread.h"
 #include "ops/ids.h"
 #include "tensor/owned.h"
-#ifdef EBB_ONEDNN
+#ifdef EBB_HAVE_ONEDNN
 #include "backend/onednn/onednn.h"
 #endif
 
@@ -57,7 +57,7 @@ static ebb_status root_create(ebb_context *ctx)
                                  .tag_name = tag_name,
                                  .user = ctx};
     EBB_TRY(ebb__graph_space_create(&ctx->space, ctx->pool, &o));
-#ifdef EBB_ONEDNN
+#ifdef EBB_HAVE_ONEDNN
     EBB_TRY(ebb__registry_add(ctx, &ebb__backend_onednn));
 #endif
     return EBB_OK;

@@ -191,7 +191,7 @@ ebb_status(ebb_discard_graph)(ebb_tensor *root)
         status = ebb__fail(EBB_E_GRAPH, "root has no graph behind it");
     if (status == EBB_OK) {
         ebb__graph_walk walk;
-        ebb__graph_place place = {s->node, ebb__slot_output(s)};
+        ebb__graph_place place = {s->node, s->output};
         status = ebb__graph_walk_begin(&walk, &place, 1, NULL, 0, NULL, NULL, false);
         if (status == EBB_OK) {
             status = ebb__graph_walk_claim(&walk);

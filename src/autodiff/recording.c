@@ -13,57 +13,59 @@ typedef struct tail_writer {
     char *tail;      /* NULL while only measuring */
     uint16_t *place; /* the same */
     size_t used;     /* bytes */
-    int64_t last_offset[2];
-    const ebb_view *last[2]; /* the latest different layouts and where they lie */
+    const ebb__layout *last[2]; /* the latest different layouts and where they lie */
     size_t last_at[2];
 } tail_writer;
 
-static bool same_layout(const ebb_view *a, int64_t offset_a, const ebb_view *b,
-                        int64_t offset_b)
+static bool same_layout(const ebb__layout *a, const ebb__layout *b)
 {
-    int64_t n = a->shape.n_dims;
-    if (n != b->shape.n_dims || a->dtype != b->dtype || offset_a != offset_b) return false;
-    for (int64_t i = 0; i < n; i++)
-        if (a->shape.dims[i] != b->shape.dims[i] || a->strides[i] != b->strides[i])
-            return false;
+    if (a == b) return true;
+    if (a->n_dims != b->n_dims || a->dtype != b->dtype || a->offset != b->offset) return false;
+    for (int64_t i = 0; i < 2 * a->n_dims; i++)
+        if (a->dims_strides[i] != b->dims_strides[i]) return false;
     return true;
 }
 
 /* Where the layout lies in the tail, in units of 8 bytes; written unless measuring. */
-static uint16_t layout_put(tail_writer *w, const ebb_view *v, int64_t offset)
+static uint16_t layout_put(tail_writer *w, const ebb__layout *l)
 {
     for (int i = 0; i < 2; i++)
-        if (w->last[i] && same_layout(v, offset, w->last[i], w->last_offset[i]))
-            return (uint16_t)(w->last_at[i] / 8);
-    size_t at = w->used;
-    if (w->tail) ebb__layout_pack((ebb__layout *)(w->tail + at), v, offset);
-    w->used += ebb__layout_bytes(v->shape.n_dims);
+        if (w->last[i] && same_layout(l, w->last[i])) return (uint16_t)(w->last_at[i] / 8);
+    size_t at = w->used, bytes = ebb__layout_bytes(l->n_dims);
+    if (w->tail) memcpy(w->tail + at, l, bytes);
+    w->used += bytes;
     w->last[1] = w->last[0];
-    w->last_offset[1] = w->last_offset[0];
     w->last_at[1] = w->last_at[0];
-    w->last[0] = v;
-    w->last_offset[0] = offset;
+    w->last[0] = l;
     w->last_at[0] = at;
     return (uint16_t)(at / 8);
 }
 
-static void tail_write(tail_writer *w, const ebb__apply *a, int32_t n_out)
+static void tail_write(tail_writer *w, const ebb__apply *a, ebb_tensor *const *result)
 {
     const ebb__call *c = &a->call;
-    size_t attr = ebb__tail_attr_offset(c->n_in + n_out);
+    size_t attr = ebb__tail_attr_offset(c->n_in + c->n_out + c->n_aux);
     w->used = (attr + c->op->attr_bytes + 7) & ~(size_t)7;
     if (w->tail && c->op->attr_bytes) memcpy(w->tail + attr, c->attr, c->op->attr_bytes);
     for (int32_t i = 0; i < c->n_in; i++) {
         uint16_t p = 0;
         if (a->slot[i]) {
-            p = layout_put(w, &a->original[i], a->slot[i]->layout->offset);
+            p = layout_put(w, a->slot[i]->layout);
             if (a->slot[i]->node) p |= EBB__PLACE_TRACKED;
         }
         if (w->tail) w->place[i] = p;
     }
-    for (int32_t k = 0; k < n_out; k++) {
-        uint16_t p = layout_put(w, &c->out[k], 0);
+    for (int32_t k = 0; k < c->n_out; k++) {
+        uint16_t p = layout_put(w, ebb__slot_raw(result[k])->layout);
         if (w->tail) w->place[c->n_in + k] = p;
+    }
+    for (int32_t k = c->n_out; k < c->n_out + c->n_aux; k++) {
+        size_t at = w->used; /* by-products: dense, rarely alike */
+        if (w->tail) {
+            ebb__layout_pack((ebb__layout *)(w->tail + at), &c->out[k], 0);
+            w->place[c->n_in + k] = (uint16_t)(at / 8);
+        }
+        w->used += ebb__layout_bytes(c->out[k].shape.n_dims);
     }
 }
 
@@ -92,7 +94,7 @@ static bool any_large(const ebb__apply *a)
     return false;
 }
 
-ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a)
+ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a, ebb_tensor *const *result)
 {
     const ebb__call *c = &a->call;
     bool view = c->op->flags & EBB_OP_VIEW;
@@ -101,14 +103,14 @@ ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a)
     if (!recipe && !a->tracked) return EBB_OK;
     int32_t n_out = c->n_out + c->n_aux;
     tail_writer w = {0};
-    tail_write(&w, a, n_out);
+    tail_write(&w, a, result);
     if (w.used > UINT16_MAX)
         return ebb__fail(EBB_E_UNSUPPORTED, "%d inputs of so many layouts", (int)c->n_in);
     ebb__record *r;
     EBB_TRY(ebb__record_create(&r, c->ctx, c->op, (uint16_t)c->n_in, (uint16_t)n_out, recipe,
                                (uint16_t)w.used));
     w = (tail_writer){.tail = r->tail, .place = r->tail};
-    tail_write(&w, a, n_out);
+    tail_write(&w, a, result);
     r->random_base = c->random_base;
     r->n_threads = c->n_threads;
     ebb__site_get(&r->file, &r->line);

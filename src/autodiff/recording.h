@@ -38,7 +38,6 @@ static inline bool ebb__record_tracked(const ebb__record *r, int32_t i)
 typedef struct ebb__apply {
     ebb__call call;
     ebb__slot **slot;   /* per input; NULL where absent */
-    ebb_view *original; /* input views before broadcasting */
     ebb__value **made;  /* per output and by-product */
     const ebb__override *override;
     void *backend;
@@ -46,10 +45,10 @@ typedef struct ebb__apply {
     bool tracked;   /* an input is, the thread records, the operation is differentiable */
 } ebb__apply;
 
-/* The record of a finished application, with saves taken and, where it can serve as one, linked
+/* The record of a finished application whose results have their handles, with saves taken and, where it can serve as one, linked
  * as the recipe of its results. *out NULL where none is needed (untracked, all results tiny).
  */
-ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a);
+ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a, ebb_tensor *const *result);
 /* The graph node on top of it: takes the record, also on failure. One handle for the caller. */
 ebb_status ebb__node_make(ebb_graph_node **out, const ebb__apply *a, ebb__record *take_record);
 

@@ -65,7 +65,6 @@ static ebb_status operands_resolve(ebb__apply *a, ebb_tensor *const *in)
         if (in[i] == EBB_NONE && may_be_absent(c->op, i)) {
             a->slot[i] = NULL;
             c->in[i] = (ebb_view){0};
-            a->original[i].dtype = 0;
             continue;
         }
         ebb__slot *s = ebb__slot_of(in[i], c->op->name, argument_name(c->op, i));
@@ -74,7 +73,6 @@ static ebb_status operands_resolve(ebb__apply *a, ebb_tensor *const *in)
         a->slot[i] = s;
         tracked |= s->node != NULL;
         ebb__layout_unpack(&c->in[i], s->layout, NULL);
-        ebb__layout_unpack(&a->original[i], s->layout, NULL);
     }
     if (!c->ctx) return ebb__fail(EBB_E_MISUSE, "no tensor was given");
     EBB_TRY(ebb__context_usable(c->ctx));
@@ -247,7 +245,7 @@ static ebb_status record(ebb__apply *a, ebb_tensor **out)
     ebb__call *c = &a->call;
     ebb__record *r;
     ebb_graph_node *node = NULL;
-    EBB_TRY(ebb__record_make(&r, a));
+    EBB_TRY(ebb__record_make(&r, a, out));
     if (a->tracked) {
         EBB_TRY(ebb__node_make(&node, a, r));
         for (int32_t k = 0; k < c->n_out; k++) {
@@ -337,7 +335,7 @@ static ebb_status run_checked(ebb_context *ctx, const ebb_op *op, const void *at
                               int32_t n_in, ebb_tensor *const *in, int32_t n_out,
                               ebb_tensor **out)
 {
-    ebb_view few_in[2 * FEW], few_out[MAX_MADE];
+    ebb_view few_in[FEW], few_out[MAX_MADE];
     ebb__slot *few_slot[FEW];
     ebb__value *few_made[MAX_MADE];
     ebb__apply a;
@@ -351,21 +349,19 @@ static ebb_status run_checked(ebb_context *ctx, const ebb_op *op, const void *at
     a.override = NULL;
     a.backend = NULL;
     a.call.in = few_in;
-    a.original = few_in + FEW;
     a.call.out = few_out;
     a.slot = few_slot;
     a.made = few_made;
     void *memory = NULL;
     size_t bytes = 0;
     if (n_in > FEW || n_out > EBB__MAX_OUT) {
-        size_t per_in = 2 * sizeof(ebb_view) + sizeof(ebb__slot *);
+        size_t per_in = sizeof(ebb_view) + sizeof(ebb__slot *);
         size_t n_made = (size_t)n_out + op->n_aux, per_out = sizeof(ebb_view) + sizeof(void *);
         bytes = (size_t)n_in * per_in + n_made * per_out;
         memory = ebb__alloc(&ebb__allocator_libc, bytes, 16);
         if (!memory) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes);
         a.call.in = memory;
-        a.original = a.call.in + n_in;
-        a.call.out = a.original + n_in;
+        a.call.out = a.call.in + n_in;
         a.slot = (ebb__slot **)(a.call.out + n_made);
         a.made = (ebb__value **)(a.slot + n_in);
     }
