@@ -134,6 +134,281 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_arange(ebb_context *ctx, ebb_dtype dtype, 
  *   n          rows and columns */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_eye(ebb_context *ctx, ebb_dtype dtype, int64_t n);
 
+/* The elements of x in C order in another shape: a view where strides allow it.
+ *   shape      one dimension may be -1: what is left */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_reshape(ebb_tensor *x, ebb_shape shape);
+
+/* x with its axes in another order; a view.
+ *   axes       axis i of the result is axes[i] of x: each axis once */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_permute(ebb_tensor *x, ebb_axes axes);
+
+/* x with two axes exchanged; a view.
+ *   a          an axis
+ *   b          the axis it trades places with */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_transpose(ebb_tensor *x, int64_t a, int64_t b);
+
+/* x without an axis of size 1; a view.
+ *   axis       of size 1 */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_squeeze(ebb_tensor *x, int64_t axis);
+
+/* x with an axis of size 1 put in; a view.
+ *   axis       of the result; negative counts from its end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_unsqueeze(ebb_tensor *x, int64_t axis);
+
+/* x repeated along axes of size 1 and new leading ones; a view of stride 0 there.
+ *   shape      -1 keeps the size of an axis that x has */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_expand(ebb_tensor *x, ebb_shape shape);
+
+/* Elements start to start + length of one axis; a view.
+ *   start      negative: from the end
+ *   length     >= 0 */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_narrow(ebb_tensor *x, int64_t axis, int64_t start,
+                                             int64_t length);
+
+/* Elements start, start + step, ... before stop of one axis, clipped as in NumPy; a view.
+ *   start      negative: from the end
+ *   stop       not reached; negative: from the end; INT64_MAX: all
+ *   step       >= 1 */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_slice(ebb_tensor *x, int64_t axis, int64_t start,
+                                            int64_t stop, int64_t step);
+
+/* Element i of one axis, which goes; a view.
+ *   i          negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_select(ebb_tensor *x, int64_t axis, int64_t i);
+
+/* A copy of x in C order, with a storage of its own. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_clone(ebb_tensor *x);
+
+/* x with the order of elements along some axes turned round; a copy.
+ *   axes       to turn round */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_flip(ebb_tensor *x, ebb_axes axes);
+
+/* Sum over axes; integers and bools give i64.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_sum(ebb_tensor *x, ebb_axes axes);
+
+/* Mean over axes, f32 or f64; NaN of nothing.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_mean(ebb_tensor *x, ebb_axes axes);
+
+/* Product over axes, 1 of nothing; integers and bools give i64.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_prod(ebb_tensor *x, ebb_axes axes);
+
+/* Largest value over axes; NaN wins; equal ones share the gradient.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_amax(ebb_tensor *x, ebb_axes axes);
+
+/* Smallest value over axes; NaN wins; equal ones share the gradient.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_amin(ebb_tensor *x, ebb_axes axes);
+
+/* True where any element over the axes is not 0; false of nothing.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_any(ebb_tensor *x, ebb_axes axes);
+
+/* True where every element over the axes is not 0; true of nothing.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_all(ebb_tensor *x, ebb_axes axes);
+
+typedef struct ebb_var_options {
+    bool population; /* divide by n instead of n - 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_var_options;
+/* Variance over axes: sum((x - mean)^2) / (n - 1), or / n; NaN where that divides by 0.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_var(ebb_tensor *x, ebb_axes axes,
+                                          const ebb_var_options *options);
+
+/* Standard deviation over axes: the square root of var; its gradient is 0 where it is 0.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_std(ebb_tensor *x, ebb_axes axes,
+                                          const ebb_var_options *options);
+
+/* ln(sum(exp(x))) over axes without overflow; -inf of nothing.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_logsumexp(ebb_tensor *x, ebb_axes axes);
+
+/* out = (x == y), elementwise, bool; NaN equals nothing. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_eq(ebb_tensor *x, ebb_tensor *y);
+
+/* out = (x != y), elementwise, bool. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_ne(ebb_tensor *x, ebb_tensor *y);
+
+/* out = (x < y), elementwise, bool. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_lt(ebb_tensor *x, ebb_tensor *y);
+
+/* out = (x <= y), elementwise, bool. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_le(ebb_tensor *x, ebb_tensor *y);
+
+/* out = (x > y), elementwise, bool. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_gt(ebb_tensor *x, ebb_tensor *y);
+
+/* out = (x >= y), elementwise, bool. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_ge(ebb_tensor *x, ebb_tensor *y);
+
+/* out = (x != 0 and y != 0), elementwise, bool. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_logical_and(ebb_tensor *x, ebb_tensor *y);
+
+/* out = (x != 0 or y != 0), elementwise, bool. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_logical_or(ebb_tensor *x, ebb_tensor *y);
+
+/* out = (x == 0), bool. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_logical_not(ebb_tensor *x);
+
+/* out = (x is NaN), bool; x is f32 or f64. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_isnan(ebb_tensor *x);
+
+/* out = (x is infinite), bool; x is f32 or f64. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_isinf(ebb_tensor *x);
+
+/* out = (x is neither infinite nor NaN), bool; x is f32 or f64. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_isfinite(ebb_tensor *x);
+
+/* out = cond ? x : y, elementwise; shapes broadcast as in NumPy. The gradient of the one not
+ * taken is 0 (and NaN where its own derivative is infinite). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_where(ebb_tensor *cond, ebb_tensor *x, ebb_tensor *y);
+
+/* out = mask ? value : x, elementwise; shapes broadcast as in NumPy.
+ *   value      one that x's dtype holds */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_masked_fill(ebb_tensor *x, ebb_tensor *mask,
+                                                  double value);
+
+/* out = the larger of x and y, elementwise; NaN wins; each of two equal ones gets half of
+ * the gradient. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_maximum(ebb_tensor *x, ebb_tensor *y);
+
+/* out = the smaller of x and y, elementwise; NaN wins; each of two equal ones gets half of
+ * the gradient. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_minimum(ebb_tensor *x, ebb_tensor *y);
+
+/* x in another dtype: whole types truncate and saturate, NaN becomes 0, bool is x != 0.
+ * Differentiable between f32 and f64.
+ *   dtype      of the result */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_cast(ebb_tensor *x, ebb_dtype dtype);
+
+/* out[..., i, j] = sum over l of x[..., i, l] * y[..., l, j]; batch axes broadcast and
+ * vectors count as one row (x) or one column (y), as in NumPy. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_matmul(ebb_tensor *x, ebb_tensor *y);
+
+/* out[..., j] = sum over i of x[..., i] * w[j, i] + b[j]; w is (out, in).
+ *   b          may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_linear(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b);
+
+typedef struct ebb_conv2d_options {
+    int64_t stride[2]; /* rows, columns; 0: 1 */
+    int64_t padding[2]; /* zeros on each side */
+    int64_t dilation[2]; /* 0: 1 */
+    int64_t groups; /* 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_conv2d_options;
+/* out[n, o, i, j] = b[o] + sum over c, p, q of w[o, c, p, q] * x[n, c, stride * i - padding
+ * + dilation * p, ...], channels split into groups; x is (n, c, h, w), w is (out, c /
+ * groups, kernel_h, kernel_w).
+ *   b          may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_conv2d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                                             const ebb_conv2d_options *options);
+
+typedef struct ebb_pool2d_options {
+    int64_t stride[2]; /* rows, columns; 0: the kernel's side */
+    int64_t padding[2]; /* on each side, at most half the kernel */
+    uint64_t reserved[4]; /* zero */
+} ebb_pool2d_options;
+/* out[n, c, i, j] = the maximum of x[n, c] in the window at (stride * i - padding, ...); the
+ * gradient goes to the first maximum; NaN wins.
+ *   kernel_h   rows of the window
+ *   kernel_w   columns of the window */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_max_pool2d(ebb_tensor *x, int64_t kernel_h,
+                                                 int64_t kernel_w,
+                                                 const ebb_pool2d_options *options);
+
+typedef struct ebb_avg_pool2d_options {
+    int64_t stride[2]; /* rows, columns; 0: the kernel's side */
+    int64_t padding[2]; /* on each side, at most half the kernel */
+    bool exclude_padding; /* divide by the places inside the image only */
+    uint64_t reserved[4]; /* zero */
+} ebb_avg_pool2d_options;
+/* out[n, c, i, j] = the mean of x[n, c] in the window at (stride * i - padding, ...),
+ * padding counted as zeros.
+ *   kernel_h   rows of the window
+ *   kernel_w   columns of the window */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_avg_pool2d(ebb_tensor *x, int64_t kernel_h,
+                                                 int64_t kernel_w,
+                                                 const ebb_avg_pool2d_options *options);
+
+/* y = exp(x) / sum(exp(x)) along one axis.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_softmax(ebb_tensor *x, int64_t axis);
+
+/* y = x - log(sum(exp(x))) along one axis, without overflow.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_log_softmax(ebb_tensor *x, int64_t axis);
+
+typedef struct ebb_norm_options {
+    double eps; /* 0: 1e-5 */
+    double momentum; /* of the running statistics; 0: 0.1 */
+    bool inference; /* normalise with the running statistics and leave them alone */
+    uint64_t reserved[4]; /* zero */
+} ebb_norm_options;
+/* out = (x - mean) / sqrt(var + eps) * w + b per channel (axis 1), with the batch's mean and
+ * variance; running_mean and running_var move towards them by momentum (the variance
+ * unbiased), once per call. inference: out uses the running values instead.
+ *   w          may be EBB_NONE
+ *   b          may be EBB_NONE
+ *   running_mean may be EBB_NONE
+ *   running_var may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_batch_norm(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                                                 ebb_tensor *running_mean,
+                                                 ebb_tensor *running_var,
+                                                 const ebb_norm_options *options);
+
+/* out = (x - mean) / sqrt(var + eps) * w + b, mean and variance over the last axis.
+ *   w          may be EBB_NONE
+ *   b          may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_layer_norm(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                                                 const ebb_norm_options *options);
+
+typedef struct ebb_cross_entropy_options {
+    double label_smoothing; /* in [0, 1]: how much of the target is spread over all classes */
+    bool ignore; /* leave out items whose label is ignore_index */
+    int64_t ignore_index; /* read where ignore is set */
+    uint64_t reserved[4]; /* zero */
+} ebb_cross_entropy_options;
+/* out = mean of -log(softmax(logits)[label]); classes are axis 1 of logits (n, classes,
+ * ...), or the only one; labels (n, ...) are i64, i32 or u8. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_cross_entropy(ebb_tensor *logits, ebb_tensor *labels,
+                                                    const ebb_cross_entropy_options *options);
+
+typedef struct ebb_nll_options {
+    bool ignore; /* leave out items whose label is ignore_index */
+    int64_t ignore_index; /* read where ignore is set */
+    uint64_t reserved[4]; /* zero */
+} ebb_nll_options;
+/* out = mean of -x[label], x being log-probabilities laid out as cross_entropy's logits. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_nll(ebb_tensor *x, ebb_tensor *labels,
+                                          const ebb_nll_options *options);
+
+/* out = x / (1 - p) where kept, 0 with chance p; always drops: the caller knows whether it
+ * trains. Nothing is saved: the gradient draws the same elements again.
+ *   p          chance of each element to be 0, in [0, 1) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_dropout(ebb_tensor *x, double p);
+
+/* Numbers drawn evenly from [low, high).
+ *   low        included
+ *   high       excluded */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_uniform(ebb_context *ctx, ebb_dtype dtype,
+                                              ebb_shape shape, double low, double high);
+
+/* Normally distributed numbers with the given mean and standard deviation.
+ *   std        standard deviation, not negative */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_normal(ebb_context *ctx, ebb_dtype dtype, ebb_shape shape,
+                                             double mean, double std);
+
+/* 1 with chance p, else 0, in any dtype.
+ *   p          chance of 1, in [0, 1] */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bernoulli(ebb_context *ctx, ebb_dtype dtype,
+                                                ebb_shape shape, double p);
+
 /* The caller's line in messages. Arguments are evaluated first, so that a nested call cannot
  * leave its own line behind. EBB_NO_SITES: without. */
 #ifndef EBB_NO_SITES
@@ -373,6 +648,403 @@ static inline EBB_NODISCARD ebb_tensor *ebb__eye_at(const char *file, int32_t li
     return (ebb_eye)(ctx, dtype, n);
 }
 #define ebb_eye(...) ebb__eye_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__reshape_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, ebb_shape shape)
+{
+    ebb__at(file, line);
+    return (ebb_reshape)(x, shape);
+}
+#define ebb_reshape(...) ebb__reshape_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__permute_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_permute)(x, axes);
+}
+#define ebb_permute(...) ebb__permute_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__transpose_at(const char *file, int32_t line,
+                                                          ebb_tensor *x, int64_t a, int64_t b)
+{
+    ebb__at(file, line);
+    return (ebb_transpose)(x, a, b);
+}
+#define ebb_transpose(...) ebb__transpose_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__squeeze_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, int64_t axis)
+{
+    ebb__at(file, line);
+    return (ebb_squeeze)(x, axis);
+}
+#define ebb_squeeze(...) ebb__squeeze_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__unsqueeze_at(const char *file, int32_t line,
+                                                          ebb_tensor *x, int64_t axis)
+{
+    ebb__at(file, line);
+    return (ebb_unsqueeze)(x, axis);
+}
+#define ebb_unsqueeze(...) ebb__unsqueeze_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__expand_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, ebb_shape shape)
+{
+    ebb__at(file, line);
+    return (ebb_expand)(x, shape);
+}
+#define ebb_expand(...) ebb__expand_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__narrow_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, int64_t axis,
+                                                       int64_t start, int64_t length)
+{
+    ebb__at(file, line);
+    return (ebb_narrow)(x, axis, start, length);
+}
+#define ebb_narrow(...) ebb__narrow_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__slice_at(const char *file, int32_t line,
+                                                      ebb_tensor *x, int64_t axis,
+                                                      int64_t start, int64_t stop, int64_t step)
+{
+    ebb__at(file, line);
+    return (ebb_slice)(x, axis, start, stop, step);
+}
+#define ebb_slice(...) ebb__slice_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__select_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, int64_t axis, int64_t i)
+{
+    ebb__at(file, line);
+    return (ebb_select)(x, axis, i);
+}
+#define ebb_select(...) ebb__select_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__clone_at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    return (ebb_clone)(x);
+}
+#define ebb_clone(...) ebb__clone_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__flip_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_flip)(x, axes);
+}
+#define ebb_flip(...) ebb__flip_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__sum_at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_sum)(x, axes);
+}
+#define ebb_sum(...) ebb__sum_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__mean_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_mean)(x, axes);
+}
+#define ebb_mean(...) ebb__mean_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__prod_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_prod)(x, axes);
+}
+#define ebb_prod(...) ebb__prod_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__amax_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_amax)(x, axes);
+}
+#define ebb_amax(...) ebb__amax_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__amin_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_amin)(x, axes);
+}
+#define ebb_amin(...) ebb__amin_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__any_at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_any)(x, axes);
+}
+#define ebb_any(...) ebb__any_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__all_at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_all)(x, axes);
+}
+#define ebb_all(...) ebb__all_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__var_at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_axes axes,
+                                                    const ebb_var_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_var)(x, axes, options);
+}
+#define ebb_var(...) ebb__var_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__std_at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_axes axes,
+                                                    const ebb_var_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_std)(x, axes, options);
+}
+#define ebb_std(...) ebb__std_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__logsumexp_at(const char *file, int32_t line,
+                                                          ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_logsumexp)(x, axes);
+}
+#define ebb_logsumexp(...) ebb__logsumexp_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__eq_at(const char *file, int32_t line,
+                                                   ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_eq)(x, y);
+}
+#define ebb_eq(...) ebb__eq_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__ne_at(const char *file, int32_t line,
+                                                   ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_ne)(x, y);
+}
+#define ebb_ne(...) ebb__ne_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__lt_at(const char *file, int32_t line,
+                                                   ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_lt)(x, y);
+}
+#define ebb_lt(...) ebb__lt_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__le_at(const char *file, int32_t line,
+                                                   ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_le)(x, y);
+}
+#define ebb_le(...) ebb__le_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__gt_at(const char *file, int32_t line,
+                                                   ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_gt)(x, y);
+}
+#define ebb_gt(...) ebb__gt_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__ge_at(const char *file, int32_t line,
+                                                   ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_ge)(x, y);
+}
+#define ebb_ge(...) ebb__ge_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__logical_and_at(const char *file, int32_t line,
+                                                            ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_logical_and)(x, y);
+}
+#define ebb_logical_and(...) ebb__logical_and_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__logical_or_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_logical_or)(x, y);
+}
+#define ebb_logical_or(...) ebb__logical_or_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__logical_not_at(const char *file, int32_t line,
+                                                            ebb_tensor *x)
+{
+    ebb__at(file, line);
+    return (ebb_logical_not)(x);
+}
+#define ebb_logical_not(...) ebb__logical_not_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__isnan_at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    return (ebb_isnan)(x);
+}
+#define ebb_isnan(...) ebb__isnan_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__isinf_at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    return (ebb_isinf)(x);
+}
+#define ebb_isinf(...) ebb__isinf_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__isfinite_at(const char *file, int32_t line,
+                                                         ebb_tensor *x)
+{
+    ebb__at(file, line);
+    return (ebb_isfinite)(x);
+}
+#define ebb_isfinite(...) ebb__isfinite_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__where_at(const char *file, int32_t line,
+                                                      ebb_tensor *cond, ebb_tensor *x,
+                                                      ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_where)(cond, x, y);
+}
+#define ebb_where(...) ebb__where_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__masked_fill_at(const char *file, int32_t line,
+                                                            ebb_tensor *x, ebb_tensor *mask,
+                                                            double value)
+{
+    ebb__at(file, line);
+    return (ebb_masked_fill)(x, mask, value);
+}
+#define ebb_masked_fill(...) ebb__masked_fill_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__maximum_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_maximum)(x, y);
+}
+#define ebb_maximum(...) ebb__maximum_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__minimum_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_minimum)(x, y);
+}
+#define ebb_minimum(...) ebb__minimum_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__cast_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_dtype dtype)
+{
+    ebb__at(file, line);
+    return (ebb_cast)(x, dtype);
+}
+#define ebb_cast(...) ebb__cast_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__matmul_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_matmul)(x, y);
+}
+#define ebb_matmul(...) ebb__matmul_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__linear_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, ebb_tensor *w,
+                                                       ebb_tensor *b)
+{
+    ebb__at(file, line);
+    return (ebb_linear)(x, w, b);
+}
+#define ebb_linear(...) ebb__linear_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__conv2d_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, ebb_tensor *w,
+                                                       ebb_tensor *b,
+                                                       const ebb_conv2d_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_conv2d)(x, w, b, options);
+}
+#define ebb_conv2d(...) ebb__conv2d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__max_pool2d_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, int64_t kernel_h,
+                                                           int64_t kernel_w,
+                                                           const ebb_pool2d_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_max_pool2d)(x, kernel_h, kernel_w, options);
+}
+#define ebb_max_pool2d(...) ebb__max_pool2d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__avg_pool2d_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, int64_t kernel_h,
+                                                           int64_t kernel_w,
+                                                           const ebb_avg_pool2d_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_avg_pool2d)(x, kernel_h, kernel_w, options);
+}
+#define ebb_avg_pool2d(...) ebb__avg_pool2d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__softmax_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, int64_t axis)
+{
+    ebb__at(file, line);
+    return (ebb_softmax)(x, axis);
+}
+#define ebb_softmax(...) ebb__softmax_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__log_softmax_at(const char *file, int32_t line,
+                                                            ebb_tensor *x, int64_t axis)
+{
+    ebb__at(file, line);
+    return (ebb_log_softmax)(x, axis);
+}
+#define ebb_log_softmax(...) ebb__log_softmax_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__batch_norm_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, ebb_tensor *w,
+                                                           ebb_tensor *b,
+                                                           ebb_tensor *running_mean,
+                                                           ebb_tensor *running_var,
+                                                           const ebb_norm_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_batch_norm)(x, w, b, running_mean, running_var, options);
+}
+#define ebb_batch_norm(...) ebb__batch_norm_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__layer_norm_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, ebb_tensor *w,
+                                                           ebb_tensor *b,
+                                                           const ebb_norm_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_layer_norm)(x, w, b, options);
+}
+#define ebb_layer_norm(...) ebb__layer_norm_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__cross_entropy_at(const char *file, int32_t line,
+                                                              ebb_tensor *logits,
+                                                              ebb_tensor *labels,
+                                                              const ebb_cross_entropy_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_cross_entropy)(logits, labels, options);
+}
+#define ebb_cross_entropy(...) ebb__cross_entropy_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__nll_at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_tensor *labels,
+                                                    const ebb_nll_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_nll)(x, labels, options);
+}
+#define ebb_nll(...) ebb__nll_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__dropout_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, double p)
+{
+    ebb__at(file, line);
+    return (ebb_dropout)(x, p);
+}
+#define ebb_dropout(...) ebb__dropout_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__uniform_at(const char *file, int32_t line,
+                                                        ebb_context *ctx, ebb_dtype dtype,
+                                                        ebb_shape shape, double low,
+                                                        double high)
+{
+    ebb__at(file, line);
+    return (ebb_uniform)(ctx, dtype, shape, low, high);
+}
+#define ebb_uniform(...) ebb__uniform_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__normal_at(const char *file, int32_t line,
+                                                       ebb_context *ctx, ebb_dtype dtype,
+                                                       ebb_shape shape, double mean, double std)
+{
+    ebb__at(file, line);
+    return (ebb_normal)(ctx, dtype, shape, mean, std);
+}
+#define ebb_normal(...) ebb__normal_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bernoulli_at(const char *file, int32_t line,
+                                                          ebb_context *ctx, ebb_dtype dtype,
+                                                          ebb_shape shape, double p)
+{
+    ebb__at(file, line);
+    return (ebb_bernoulli)(ctx, dtype, shape, p);
+}
+#define ebb_bernoulli(...) ebb__bernoulli_at(__FILE__, __LINE__, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

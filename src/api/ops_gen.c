@@ -313,3 +313,743 @@ ebb_tensor *ebb_eye(ebb_context *ctx, ebb_dtype dtype, int64_t n)
     attr.n = n;
     return ebb__call1(ctx, &ebb__op_eye, &attr, 0, NULL);
 }
+
+struct reshape_attr {
+    ebb_shape shape;
+};
+_Static_assert(sizeof(struct reshape_attr) == 72, "reshape");
+_Static_assert(offsetof(struct reshape_attr, shape) == 0, "reshape");
+ebb_tensor *ebb_reshape(ebb_tensor *x, ebb_shape shape)
+{
+    struct reshape_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.shape = shape;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_reshape, &attr, 1, in);
+}
+
+struct permute_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct permute_attr) == 80, "permute");
+_Static_assert(offsetof(struct permute_attr, axes) == 0, "permute");
+ebb_tensor *ebb_permute(ebb_tensor *x, ebb_axes axes)
+{
+    struct permute_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_permute, &attr, 1, in);
+}
+
+struct transpose_attr {
+    int64_t a;
+    int64_t b;
+};
+_Static_assert(sizeof(struct transpose_attr) == 16, "transpose");
+_Static_assert(offsetof(struct transpose_attr, a) == 0, "transpose");
+_Static_assert(offsetof(struct transpose_attr, b) == 8, "transpose");
+ebb_tensor *ebb_transpose(ebb_tensor *x, int64_t a, int64_t b)
+{
+    struct transpose_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.a = a;
+    attr.b = b;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_transpose, &attr, 1, in);
+}
+
+struct squeeze_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct squeeze_attr) == 8, "squeeze");
+_Static_assert(offsetof(struct squeeze_attr, axis) == 0, "squeeze");
+ebb_tensor *ebb_squeeze(ebb_tensor *x, int64_t axis)
+{
+    struct squeeze_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_squeeze, &attr, 1, in);
+}
+
+struct unsqueeze_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct unsqueeze_attr) == 8, "unsqueeze");
+_Static_assert(offsetof(struct unsqueeze_attr, axis) == 0, "unsqueeze");
+ebb_tensor *ebb_unsqueeze(ebb_tensor *x, int64_t axis)
+{
+    struct unsqueeze_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_unsqueeze, &attr, 1, in);
+}
+
+struct expand_attr {
+    ebb_shape shape;
+};
+_Static_assert(sizeof(struct expand_attr) == 72, "expand");
+_Static_assert(offsetof(struct expand_attr, shape) == 0, "expand");
+ebb_tensor *ebb_expand(ebb_tensor *x, ebb_shape shape)
+{
+    struct expand_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.shape = shape;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_expand, &attr, 1, in);
+}
+
+struct narrow_attr {
+    int64_t axis;
+    int64_t start;
+    int64_t length;
+};
+_Static_assert(sizeof(struct narrow_attr) == 24, "narrow");
+_Static_assert(offsetof(struct narrow_attr, axis) == 0, "narrow");
+_Static_assert(offsetof(struct narrow_attr, start) == 8, "narrow");
+_Static_assert(offsetof(struct narrow_attr, length) == 16, "narrow");
+ebb_tensor *ebb_narrow(ebb_tensor *x, int64_t axis, int64_t start, int64_t length)
+{
+    struct narrow_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    attr.start = start;
+    attr.length = length;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_narrow, &attr, 1, in);
+}
+
+struct slice_attr {
+    int64_t axis;
+    int64_t start;
+    int64_t stop;
+    int64_t step;
+};
+_Static_assert(sizeof(struct slice_attr) == 32, "slice");
+_Static_assert(offsetof(struct slice_attr, axis) == 0, "slice");
+_Static_assert(offsetof(struct slice_attr, start) == 8, "slice");
+_Static_assert(offsetof(struct slice_attr, stop) == 16, "slice");
+_Static_assert(offsetof(struct slice_attr, step) == 24, "slice");
+ebb_tensor *ebb_slice(ebb_tensor *x, int64_t axis, int64_t start, int64_t stop, int64_t step)
+{
+    struct slice_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    attr.start = start;
+    attr.stop = stop;
+    attr.step = step;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_slice, &attr, 1, in);
+}
+
+struct select_attr {
+    int64_t axis;
+    int64_t i;
+};
+_Static_assert(sizeof(struct select_attr) == 16, "select");
+_Static_assert(offsetof(struct select_attr, axis) == 0, "select");
+_Static_assert(offsetof(struct select_attr, i) == 8, "select");
+ebb_tensor *ebb_select(ebb_tensor *x, int64_t axis, int64_t i)
+{
+    struct select_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    attr.i = i;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_select, &attr, 1, in);
+}
+
+ebb_tensor *ebb_clone(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_clone, NULL, 1, in);
+}
+
+struct flip_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct flip_attr) == 80, "flip");
+_Static_assert(offsetof(struct flip_attr, axes) == 0, "flip");
+ebb_tensor *ebb_flip(ebb_tensor *x, ebb_axes axes)
+{
+    struct flip_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_flip, &attr, 1, in);
+}
+
+struct sum_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct sum_attr) == 80, "sum");
+_Static_assert(offsetof(struct sum_attr, axes) == 0, "sum");
+ebb_tensor *ebb_sum(ebb_tensor *x, ebb_axes axes)
+{
+    struct sum_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_sum, &attr, 1, in);
+}
+
+struct mean_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct mean_attr) == 80, "mean");
+_Static_assert(offsetof(struct mean_attr, axes) == 0, "mean");
+ebb_tensor *ebb_mean(ebb_tensor *x, ebb_axes axes)
+{
+    struct mean_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_mean, &attr, 1, in);
+}
+
+struct prod_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct prod_attr) == 80, "prod");
+_Static_assert(offsetof(struct prod_attr, axes) == 0, "prod");
+ebb_tensor *ebb_prod(ebb_tensor *x, ebb_axes axes)
+{
+    struct prod_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_prod, &attr, 1, in);
+}
+
+struct amax_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct amax_attr) == 80, "amax");
+_Static_assert(offsetof(struct amax_attr, axes) == 0, "amax");
+ebb_tensor *ebb_amax(ebb_tensor *x, ebb_axes axes)
+{
+    struct amax_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_amax, &attr, 1, in);
+}
+
+struct amin_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct amin_attr) == 80, "amin");
+_Static_assert(offsetof(struct amin_attr, axes) == 0, "amin");
+ebb_tensor *ebb_amin(ebb_tensor *x, ebb_axes axes)
+{
+    struct amin_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_amin, &attr, 1, in);
+}
+
+struct any_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct any_attr) == 80, "any");
+_Static_assert(offsetof(struct any_attr, axes) == 0, "any");
+ebb_tensor *ebb_any(ebb_tensor *x, ebb_axes axes)
+{
+    struct any_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_any, &attr, 1, in);
+}
+
+struct all_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct all_attr) == 80, "all");
+_Static_assert(offsetof(struct all_attr, axes) == 0, "all");
+ebb_tensor *ebb_all(ebb_tensor *x, ebb_axes axes)
+{
+    struct all_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_all, &attr, 1, in);
+}
+
+struct var_attr {
+    bool population;
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct var_attr) == 88, "var");
+_Static_assert(offsetof(struct var_attr, population) == 0, "var");
+_Static_assert(offsetof(struct var_attr, axes) == 8, "var");
+ebb_tensor *ebb_var(ebb_tensor *x, ebb_axes axes, const ebb_var_options *options)
+{
+    struct var_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_var, options->reserved) != EBB_OK) return NULL;
+        attr.population = options->population;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_var, &attr, 1, in);
+}
+
+struct std_attr {
+    bool population;
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct std_attr) == 88, "std");
+_Static_assert(offsetof(struct std_attr, population) == 0, "std");
+_Static_assert(offsetof(struct std_attr, axes) == 8, "std");
+ebb_tensor *ebb_std(ebb_tensor *x, ebb_axes axes, const ebb_var_options *options)
+{
+    struct std_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_std, options->reserved) != EBB_OK) return NULL;
+        attr.population = options->population;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_std, &attr, 1, in);
+}
+
+struct logsumexp_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct logsumexp_attr) == 80, "logsumexp");
+_Static_assert(offsetof(struct logsumexp_attr, axes) == 0, "logsumexp");
+ebb_tensor *ebb_logsumexp(ebb_tensor *x, ebb_axes axes)
+{
+    struct logsumexp_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_logsumexp, &attr, 1, in);
+}
+
+ebb_tensor *ebb_eq(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_eq, NULL, 2, in);
+}
+
+ebb_tensor *ebb_ne(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_ne, NULL, 2, in);
+}
+
+ebb_tensor *ebb_lt(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_lt, NULL, 2, in);
+}
+
+ebb_tensor *ebb_le(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_le, NULL, 2, in);
+}
+
+ebb_tensor *ebb_gt(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_gt, NULL, 2, in);
+}
+
+ebb_tensor *ebb_ge(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_ge, NULL, 2, in);
+}
+
+ebb_tensor *ebb_logical_and(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_logical_and, NULL, 2, in);
+}
+
+ebb_tensor *ebb_logical_or(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_logical_or, NULL, 2, in);
+}
+
+ebb_tensor *ebb_logical_not(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_logical_not, NULL, 1, in);
+}
+
+ebb_tensor *ebb_isnan(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_isnan, NULL, 1, in);
+}
+
+ebb_tensor *ebb_isinf(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_isinf, NULL, 1, in);
+}
+
+ebb_tensor *ebb_isfinite(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_isfinite, NULL, 1, in);
+}
+
+ebb_tensor *ebb_where(ebb_tensor *cond, ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {cond, x, y};
+    return ebb__call1(NULL, &ebb__op_where, NULL, 3, in);
+}
+
+struct masked_fill_attr {
+    double value;
+};
+_Static_assert(sizeof(struct masked_fill_attr) == 8, "masked_fill");
+_Static_assert(offsetof(struct masked_fill_attr, value) == 0, "masked_fill");
+ebb_tensor *ebb_masked_fill(ebb_tensor *x, ebb_tensor *mask, double value)
+{
+    struct masked_fill_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.value = value;
+    ebb_tensor *const in[] = {x, mask};
+    return ebb__call1(NULL, &ebb__op_masked_fill, &attr, 2, in);
+}
+
+ebb_tensor *ebb_maximum(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_maximum, NULL, 2, in);
+}
+
+ebb_tensor *ebb_minimum(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_minimum, NULL, 2, in);
+}
+
+struct cast_attr {
+    ebb_dtype dtype;
+};
+_Static_assert(sizeof(struct cast_attr) == 4, "cast");
+_Static_assert(offsetof(struct cast_attr, dtype) == 0, "cast");
+ebb_tensor *ebb_cast(ebb_tensor *x, ebb_dtype dtype)
+{
+    struct cast_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.dtype = dtype;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_cast, &attr, 1, in);
+}
+
+ebb_tensor *ebb_matmul(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_matmul, NULL, 2, in);
+}
+
+ebb_tensor *ebb_linear(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b)
+{
+    ebb_tensor *const in[] = {x, w, b};
+    return ebb__call1(NULL, &ebb__op_linear, NULL, 3, in);
+}
+
+struct conv2d_attr {
+    int64_t stride[2];
+    int64_t padding[2];
+    int64_t dilation[2];
+    int64_t groups;
+};
+_Static_assert(sizeof(struct conv2d_attr) == 56, "conv2d");
+_Static_assert(offsetof(struct conv2d_attr, stride) == 0, "conv2d");
+_Static_assert(offsetof(struct conv2d_attr, padding) == 16, "conv2d");
+_Static_assert(offsetof(struct conv2d_attr, dilation) == 32, "conv2d");
+_Static_assert(offsetof(struct conv2d_attr, groups) == 48, "conv2d");
+ebb_tensor *ebb_conv2d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                       const ebb_conv2d_options *options)
+{
+    struct conv2d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_conv2d, options->reserved) != EBB_OK) return NULL;
+        attr.stride[0] = options->stride[0];
+        attr.stride[1] = options->stride[1];
+        attr.padding[0] = options->padding[0];
+        attr.padding[1] = options->padding[1];
+        attr.dilation[0] = options->dilation[0];
+        attr.dilation[1] = options->dilation[1];
+        attr.groups = options->groups;
+    }
+    ebb_tensor *const in[] = {x, w, b};
+    return ebb__call1(NULL, &ebb__op_conv2d, &attr, 3, in);
+}
+
+struct max_pool2d_attr {
+    int64_t stride[2];
+    int64_t padding[2];
+    int64_t kernel_h;
+    int64_t kernel_w;
+};
+_Static_assert(sizeof(struct max_pool2d_attr) == 48, "max_pool2d");
+_Static_assert(offsetof(struct max_pool2d_attr, stride) == 0, "max_pool2d");
+_Static_assert(offsetof(struct max_pool2d_attr, padding) == 16, "max_pool2d");
+_Static_assert(offsetof(struct max_pool2d_attr, kernel_h) == 32, "max_pool2d");
+_Static_assert(offsetof(struct max_pool2d_attr, kernel_w) == 40, "max_pool2d");
+ebb_tensor *ebb_max_pool2d(ebb_tensor *x, int64_t kernel_h, int64_t kernel_w,
+                           const ebb_pool2d_options *options)
+{
+    struct max_pool2d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.kernel_h = kernel_h;
+    attr.kernel_w = kernel_w;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_max_pool2d, options->reserved) != EBB_OK) return NULL;
+        attr.stride[0] = options->stride[0];
+        attr.stride[1] = options->stride[1];
+        attr.padding[0] = options->padding[0];
+        attr.padding[1] = options->padding[1];
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_max_pool2d, &attr, 1, in);
+}
+
+struct avg_pool2d_attr {
+    int64_t stride[2];
+    int64_t padding[2];
+    bool exclude_padding;
+    int64_t kernel_h;
+    int64_t kernel_w;
+};
+_Static_assert(sizeof(struct avg_pool2d_attr) == 56, "avg_pool2d");
+_Static_assert(offsetof(struct avg_pool2d_attr, stride) == 0, "avg_pool2d");
+_Static_assert(offsetof(struct avg_pool2d_attr, padding) == 16, "avg_pool2d");
+_Static_assert(offsetof(struct avg_pool2d_attr, exclude_padding) == 32, "avg_pool2d");
+_Static_assert(offsetof(struct avg_pool2d_attr, kernel_h) == 40, "avg_pool2d");
+_Static_assert(offsetof(struct avg_pool2d_attr, kernel_w) == 48, "avg_pool2d");
+ebb_tensor *ebb_avg_pool2d(ebb_tensor *x, int64_t kernel_h, int64_t kernel_w,
+                           const ebb_avg_pool2d_options *options)
+{
+    struct avg_pool2d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.kernel_h = kernel_h;
+    attr.kernel_w = kernel_w;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_avg_pool2d, options->reserved) != EBB_OK) return NULL;
+        attr.stride[0] = options->stride[0];
+        attr.stride[1] = options->stride[1];
+        attr.padding[0] = options->padding[0];
+        attr.padding[1] = options->padding[1];
+        attr.exclude_padding = options->exclude_padding;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_avg_pool2d, &attr, 1, in);
+}
+
+struct softmax_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct softmax_attr) == 8, "softmax");
+_Static_assert(offsetof(struct softmax_attr, axis) == 0, "softmax");
+ebb_tensor *ebb_softmax(ebb_tensor *x, int64_t axis)
+{
+    struct softmax_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_softmax, &attr, 1, in);
+}
+
+struct log_softmax_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct log_softmax_attr) == 8, "log_softmax");
+_Static_assert(offsetof(struct log_softmax_attr, axis) == 0, "log_softmax");
+ebb_tensor *ebb_log_softmax(ebb_tensor *x, int64_t axis)
+{
+    struct log_softmax_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_log_softmax, &attr, 1, in);
+}
+
+struct batch_norm_attr {
+    double eps;
+    double momentum;
+    bool inference;
+};
+_Static_assert(sizeof(struct batch_norm_attr) == 24, "batch_norm");
+_Static_assert(offsetof(struct batch_norm_attr, eps) == 0, "batch_norm");
+_Static_assert(offsetof(struct batch_norm_attr, momentum) == 8, "batch_norm");
+_Static_assert(offsetof(struct batch_norm_attr, inference) == 16, "batch_norm");
+ebb_tensor *ebb_batch_norm(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                           ebb_tensor *running_mean, ebb_tensor *running_var,
+                           const ebb_norm_options *options)
+{
+    struct batch_norm_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_batch_norm, options->reserved) != EBB_OK) return NULL;
+        attr.eps = options->eps;
+        attr.momentum = options->momentum;
+        attr.inference = options->inference;
+    }
+    ebb_tensor *const in[] = {x, w, b, running_mean, running_var};
+    return ebb__call1(NULL, &ebb__op_batch_norm, &attr, 5, in);
+}
+
+struct layer_norm_attr {
+    double eps;
+    double momentum;
+    bool inference;
+};
+_Static_assert(sizeof(struct layer_norm_attr) == 24, "layer_norm");
+_Static_assert(offsetof(struct layer_norm_attr, eps) == 0, "layer_norm");
+_Static_assert(offsetof(struct layer_norm_attr, momentum) == 8, "layer_norm");
+_Static_assert(offsetof(struct layer_norm_attr, inference) == 16, "layer_norm");
+ebb_tensor *ebb_layer_norm(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                           const ebb_norm_options *options)
+{
+    struct layer_norm_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_layer_norm, options->reserved) != EBB_OK) return NULL;
+        attr.eps = options->eps;
+        attr.momentum = options->momentum;
+        attr.inference = options->inference;
+    }
+    ebb_tensor *const in[] = {x, w, b};
+    return ebb__call1(NULL, &ebb__op_layer_norm, &attr, 3, in);
+}
+
+struct cross_entropy_attr {
+    double label_smoothing;
+    bool ignore;
+    int64_t ignore_index;
+};
+_Static_assert(sizeof(struct cross_entropy_attr) == 24, "cross_entropy");
+_Static_assert(offsetof(struct cross_entropy_attr, label_smoothing) == 0, "cross_entropy");
+_Static_assert(offsetof(struct cross_entropy_attr, ignore) == 8, "cross_entropy");
+_Static_assert(offsetof(struct cross_entropy_attr, ignore_index) == 16, "cross_entropy");
+ebb_tensor *ebb_cross_entropy(ebb_tensor *logits, ebb_tensor *labels,
+                              const ebb_cross_entropy_options *options)
+{
+    struct cross_entropy_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_cross_entropy, options->reserved) != EBB_OK) return NULL;
+        attr.label_smoothing = options->label_smoothing;
+        attr.ignore = options->ignore;
+        attr.ignore_index = options->ignore_index;
+    }
+    ebb_tensor *const in[] = {logits, labels};
+    return ebb__call1(NULL, &ebb__op_cross_entropy, &attr, 2, in);
+}
+
+struct nll_attr {
+    bool ignore;
+    int64_t ignore_index;
+};
+_Static_assert(sizeof(struct nll_attr) == 16, "nll");
+_Static_assert(offsetof(struct nll_attr, ignore) == 0, "nll");
+_Static_assert(offsetof(struct nll_attr, ignore_index) == 8, "nll");
+ebb_tensor *ebb_nll(ebb_tensor *x, ebb_tensor *labels, const ebb_nll_options *options)
+{
+    struct nll_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_nll, options->reserved) != EBB_OK) return NULL;
+        attr.ignore = options->ignore;
+        attr.ignore_index = options->ignore_index;
+    }
+    ebb_tensor *const in[] = {x, labels};
+    return ebb__call1(NULL, &ebb__op_nll, &attr, 2, in);
+}
+
+struct dropout_attr {
+    double p;
+};
+_Static_assert(sizeof(struct dropout_attr) == 8, "dropout");
+_Static_assert(offsetof(struct dropout_attr, p) == 0, "dropout");
+ebb_tensor *ebb_dropout(ebb_tensor *x, double p)
+{
+    struct dropout_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.p = p;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_dropout, &attr, 1, in);
+}
+
+struct uniform_attr {
+    ebb_dtype dtype;
+    ebb_shape shape;
+    double low;
+    double high;
+};
+_Static_assert(sizeof(struct uniform_attr) == 96, "uniform");
+_Static_assert(offsetof(struct uniform_attr, dtype) == 0, "uniform");
+_Static_assert(offsetof(struct uniform_attr, shape) == 8, "uniform");
+_Static_assert(offsetof(struct uniform_attr, low) == 80, "uniform");
+_Static_assert(offsetof(struct uniform_attr, high) == 88, "uniform");
+ebb_tensor *ebb_uniform(ebb_context *ctx, ebb_dtype dtype, ebb_shape shape, double low,
+                        double high)
+{
+    struct uniform_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.dtype = dtype;
+    attr.shape = shape;
+    attr.low = low;
+    attr.high = high;
+    return ebb__call1(ctx, &ebb__op_uniform, &attr, 0, NULL);
+}
+
+struct normal_attr {
+    ebb_dtype dtype;
+    ebb_shape shape;
+    double mean;
+    double std;
+};
+_Static_assert(sizeof(struct normal_attr) == 96, "normal");
+_Static_assert(offsetof(struct normal_attr, dtype) == 0, "normal");
+_Static_assert(offsetof(struct normal_attr, shape) == 8, "normal");
+_Static_assert(offsetof(struct normal_attr, mean) == 80, "normal");
+_Static_assert(offsetof(struct normal_attr, std) == 88, "normal");
+ebb_tensor *ebb_normal(ebb_context *ctx, ebb_dtype dtype, ebb_shape shape, double mean,
+                       double std)
+{
+    struct normal_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.dtype = dtype;
+    attr.shape = shape;
+    attr.mean = mean;
+    attr.std = std;
+    return ebb__call1(ctx, &ebb__op_normal, &attr, 0, NULL);
+}
+
+struct bernoulli_attr {
+    ebb_dtype dtype;
+    ebb_shape shape;
+    double p;
+};
+_Static_assert(sizeof(struct bernoulli_attr) == 88, "bernoulli");
+_Static_assert(offsetof(struct bernoulli_attr, dtype) == 0, "bernoulli");
+_Static_assert(offsetof(struct bernoulli_attr, shape) == 8, "bernoulli");
+_Static_assert(offsetof(struct bernoulli_attr, p) == 80, "bernoulli");
+ebb_tensor *ebb_bernoulli(ebb_context *ctx, ebb_dtype dtype, ebb_shape shape, double p)
+{
+    struct bernoulli_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.dtype = dtype;
+    attr.shape = shape;
+    attr.p = p;
+    return ebb__call1(ctx, &ebb__op_bernoulli, &attr, 0, NULL);
+}

@@ -57,34 +57,39 @@ ebb_status ebb__map(const ebb__call *c, ebb__map_row row, const double *p);
     }                                                                                          \
     }
 
-#define EBB_MAP_ROW2(name, T, R, expr)                                                         \
+#define EBB_MAP_ROW2(name, T, R, expr) EBB_MAP_ROW_XY(name, T, T, R, expr)
+/* X and Y: the inputs' element types; parameters are of the first. */
+#define EBB_MAP_ROW_XY(name, X, Y, R, expr)                                                    \
     EBB_MAP_BEGIN(name, R)                                                                     \
-    EBB_MAP_PARAMETERS(T)                                                                      \
-    const T *xs = in[0], *ys = in[1];                                                          \
+    EBB_MAP_PARAMETERS(X)                                                                      \
+    const X *xs = in[0];                                                                       \
+    const Y *ys = in[1];                                                                       \
     const int64_t sx = step[0], sy = step[1];                                                  \
     if (sx == 1 && sy == 1) {                                                                  \
         EBB_IVDEP                                                                              \
         for (int64_t i = 0; i < n; i++) {                                                      \
-            const T x = xs[i], y = ys[i];                                                      \
+            const X x = xs[i];                                                                 \
+            const Y y = ys[i];                                                                 \
             out[i] = (R)(expr);                                                                \
         }                                                                                      \
     } else if (sx == 1 && sy == 0) {                                                           \
-        const T y = *ys;                                                                       \
+        const Y y = *ys;                                                                       \
         EBB_IVDEP                                                                              \
         for (int64_t i = 0; i < n; i++) {                                                      \
-            const T x = xs[i];                                                                 \
+            const X x = xs[i];                                                                 \
             out[i] = (R)(expr);                                                                \
         }                                                                                      \
     } else if (sx == 0 && sy == 1) {                                                           \
-        const T x = *xs;                                                                       \
+        const X x = *xs;                                                                       \
         EBB_IVDEP                                                                              \
         for (int64_t i = 0; i < n; i++) {                                                      \
-            const T y = ys[i];                                                                 \
+            const Y y = ys[i];                                                                 \
             out[i] = (R)(expr);                                                                \
         }                                                                                      \
     } else {                                                                                   \
         for (int64_t i = 0; i < n; i++) {                                                      \
-            const T x = xs[i * sx], y = ys[i * sy];                                            \
+            const X x = xs[i * sx];                                                            \
+            const Y y = ys[i * sy];                                                            \
             out[i] = (R)(expr);                                                                \
         }                                                                                      \
     }                                                                                          \
