@@ -6,7 +6,7 @@
  * that it exists. A child that is SPENT already has an owner of its own and needs nothing from
  * us. SPDX-License-Identifier: MIT */
 #include "base/error.h"
-#include "graph/walk.h"
+#include "graph/walk_shared.h"
 
 #include <string.h>
 

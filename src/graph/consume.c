@@ -3,7 +3,7 @@
  * Invariant: all that can refuse comes before the claim, so a refusal has changed nothing.
  * SPDX-License-Identifier: MIT */
 #include "base/error.h"
-#include "graph/walk.h"
+#include "graph/walk_shared.h"
 
 ebb_graph_edge ebb_graph_step_parent(const ebb_graph_step *step, uint32_t i)
 {

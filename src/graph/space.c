@@ -51,7 +51,7 @@ static ebb_status space_make(ebb_graph_space **out, ebb__pool *pool,
         if (!space->pool) {
             pthread_mutex_destroy(&space->claim_lock);
             ebb__free(a, space, sizeof *space);
-            return EBB_E_NOMEM;
+            return ebb_error_status();
         }
     }
     *out = space;

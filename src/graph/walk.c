@@ -7,7 +7,7 @@
  * at hand: nothing is cleared afterwards. The ancestors of a node never change, so what was
  * counted once holds at the next try. Nothing is allocated and nobody called under the lock.
  * SPDX-License-Identifier: MIT */
-#include "graph/walk.h"
+#include "graph/walk_shared.h"
 
 #include "base/alloc.h"
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* order.c - a walk's nodes sorted by descending sequence, and reduced to what is wanted.
+/* walk_order.c - a walk's nodes sorted by descending sequence, and reduced to what is wanted.
  *
  * Invariants: no lock is held here; the walk's pins keep nodes and leaves. Sorting is stable
  * (equal sequences keep the order of discovery, so a program's sums have one order). After
@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "graph/walk.h"
+#include "graph/walk_shared.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* walk.h - what the files of a walk share.
+/* walk_shared.h - what the files of a walk share.
  * SPDX-License-Identifier: MIT */
-#ifndef EBB_GRAPH_WALK_H
-#define EBB_GRAPH_WALK_H
+#ifndef EBB_GRAPH_WALK_SHARED_H
+#define EBB_GRAPH_WALK_SHARED_H
 
 #include "graph/node.h"
 
@@ -32,7 +32,7 @@ void ebb__graph_claim_finish(ebb__graph_walk *w, const haul *h);
 ebb_status ebb__graph_walk_begin_claimed(ebb__graph_walk *out, const ebb__graph_place *roots,
                                          int64_t n_roots);
 
-/* ---- order.c ---- */
+/* ---- walk_order.c ---- */
 ebb_status ebb__graph_walk_sort(ebb__graph_walk *w);
 void ebb__graph_walk_filter(ebb__graph_walk *w, bool has_inputs,
                             bool (*only)(void *user, void *leaf_payload), void *user);
