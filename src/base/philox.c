@@ -1,10 +1,10 @@
-/* philox.c - Philox4x32-10, blocks side by side so that the loop vectorises.
+/* philox.c - Philox4x32-10.
  *
  * Constants and rounds as in Salmon et al. (2011), section 4.3 and table 2.
  * SPDX-License-Identifier: MIT */
 #include "base/philox.h"
 
-enum { ROUNDS = 10, LANES = 16 };
+enum { ROUNDS = 10 };
 #define PHILOX_M0 UINT32_C(0xD2511F53)
 #define PHILOX_M1 UINT32_C(0xCD9E8D57)
 #define PHILOX_W0 UINT32_C(0x9E3779B9)
@@ -24,48 +24,10 @@ void ebb__philox_block(uint32_t out[4], const uint32_t counter[4], const uint32_
     out[0] = x0, out[1] = x1, out[2] = x2, out[3] = x3;
 }
 
-/* Whole numbers: every clone gives the same words. Sanitizers do not survive the loader's
- * choice. */
-#if defined __x86_64__ && defined __GNUC__ && !defined __clang__ && defined __OPTIMIZE__ &&    \
-    !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
-#define PHILOX_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define PHILOX_CLONES
-#endif
-
-/* LANES blocks: word w of block i is out[4 * i + w]. */
-PHILOX_CLONES static void philox_lanes(uint32_t *restrict out, uint64_t key, uint64_t first)
-{
-    uint32_t x0[LANES], x1[LANES], x2[LANES], x3[LANES];
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    for (int i = 0; i < LANES; i++) {
-        uint64_t counter = first + (uint64_t)i;
-        x0[i] = (uint32_t)counter;
-        x1[i] = (uint32_t)(counter >> 32);
-        x2[i] = x3[i] = 0;
-    }
-    for (int round = 0; round < ROUNDS; round++, k0 += PHILOX_W0, k1 += PHILOX_W1)
-        for (int i = 0; i < LANES; i++) {
-            uint64_t a = (uint64_t)PHILOX_M0 * x0[i], b = (uint64_t)PHILOX_M1 * x2[i];
-            uint32_t y1 = x1[i], y3 = x3[i];
-            x0[i] = (uint32_t)(b >> 32) ^ y1 ^ k0;
-            x1[i] = (uint32_t)b;
-            x2[i] = (uint32_t)(a >> 32) ^ y3 ^ k1;
-            x3[i] = (uint32_t)a;
-        }
-    for (int i = 0; i < LANES; i++) {
-        out[4 * i] = x0[i], out[4 * i + 1] = x1[i];
-        out[4 * i + 2] = x2[i], out[4 * i + 3] = x3[i];
-    }
-}
-
 void ebb__philox_fill(uint32_t *out, int64_t n_blocks, uint64_t key, uint64_t first)
 {
     const uint32_t keys[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
-    int64_t i = 0;
-    for (; i + LANES <= n_blocks; i += LANES)
-        philox_lanes(out + 4 * i, key, first + (uint64_t)i);
-    for (; i < n_blocks; i++) {
+    for (int64_t i = 0; i < n_blocks; i++) {
         uint64_t at = first + (uint64_t)i;
         const uint32_t counter[4] = {(uint32_t)at, (uint32_t)(at >> 32), 0, 0};
         ebb__philox_block(out + 4 * i, counter, keys);

@@ -5,11 +5,10 @@ enum { FN(GEMM_NR) = 64 / sizeof(T) };
 
 /* tile (MR, NR) = panel of a (k, MR) times panel of b (k, NR). */
 GEMM_CLONES static void FN(gemm_tile)(T *restrict tile, const T *restrict a,
-                                         const T *restrict b, int64_t k)
+                                      const T *restrict b, int64_t k)
 {
     FN(gemm_vector)
-    s0 = {0},
-    s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0};
+    s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0};
     for (int64_t l = 0; l < k; l++, a += GEMM_MR, b += FN(GEMM_NR)) {
         FN(gemm_vector) y = *(const FN(gemm_vector) *)b;
         s0 += a[0] * y, s1 += a[1] * y, s2 += a[2] * y, s3 += a[3] * y;
@@ -108,8 +107,8 @@ GEMM_CLONES static double FN(gemm_dot)(const T *x, const T *y, int64_t n)
 
 /* sum[0..n) of row x (k, step x_step) times b, summed in double. */
 GEMM_CLONES static void FN(gemm_row)(double *restrict sum, const T *x, int64_t x_step,
-                                        const T *restrict b, int64_t b_row, int64_t b_col,
-                                        int64_t n, int64_t k)
+                                     const T *restrict b, int64_t b_row, int64_t b_col,
+                                     int64_t n, int64_t k)
 {
     for (int64_t j = 0; j < n; j++) sum[j] = 0;
     for (int64_t l = 0; l < k; l++) {

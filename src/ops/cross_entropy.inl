@@ -1,0 +1,77 @@
+/* cross_entropy.inl - one item of logits against its label, for one element type T.
+ *
+ * An item is n_classes logits, `step` elements apart. SPDX-License-Identifier: MIT */
+
+static T FN(ce_max)(const T *x, int64_t n, int64_t step)
+{
+    T top = x[0];
+    for (int64_t i = 1; i < n; i++) {
+        T value = x[i * step];
+        top = value <= top || top != top ? top : value;
+    }
+    return top;
+}
+
+/* log(sum(exp(x))) - (1 - smoothing) * x[label] - smoothing * mean(x), from the maximum down.
+ */
+static double FN(ce_loss)(const T *x, int64_t n, int64_t step, int64_t label, double smoothing)
+{
+    T top = FN(ce_max)(x, n, step);
+    double sum = 0, level = 0;
+    for (int64_t i = 0; i < n; i++) {
+        T away = x[i * step] - top;
+        sum += (double)EXP(away);
+        level += (double)away;
+    }
+    double hit = (double)(x[label * step] - top);
+    if (smoothing == 0) return log(sum) - hit;
+    return log(sum) - (1 - smoothing) * hit - smoothing * level / (double)n;
+}
+
+/* dx = scale * (softmax(x) - target) */
+static void FN(ce_grad)(T *dx, const T *x, int64_t n, int64_t step, int64_t label,
+                        double smoothing, double scale)
+{
+    T top = FN(ce_max)(x, n, step);
+    double sum = 0, share = smoothing / (double)n;
+    for (int64_t i = 0; i < n; i++) {
+        T e = EXP(x[i * step] - top);
+        dx[i * step] = e;
+        sum += (double)e;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double target = (i == label ? 1 - smoothing : 0) + share;
+        dx[i * step] = (T)(scale * ((double)dx[i * step] / sum - target));
+    }
+}
+
+static double FN(class_sum)(const class_work *w, int64_t lo, int64_t hi)
+{
+    double total = 0;
+    for (int64_t item = lo; item < hi; item++) {
+        int64_t label = ebb__index_at(w->labels, item);
+        if (class_ignored(w->attr, label)) continue;
+        const T *x = (const T *)w->x + class_offset(w, item);
+        total += w->is_nll ? -(double)x[label * w->around.inner]
+                           : FN(ce_loss)(x, w->around.n, w->around.inner, label,
+                                         w->attr->label_smoothing);
+    }
+    return total;
+}
+
+static void FN(class_grad)(const class_work *w, int64_t lo, int64_t hi)
+{
+    int64_t n = w->around.n, step = w->around.inner;
+    for (int64_t item = lo; item < hi; item++) {
+        int64_t label = ebb__index_at(w->labels, item), at = class_offset(w, item);
+        bool ignored = class_ignored(w->attr, label);
+        T *dx = (T *)w->out + at;
+        if (w->is_nll || ignored) {
+            for (int64_t i = 0; i < n; i++) dx[i * step] = 0;
+            if (!ignored) dx[label * step] = (T)-w->scale;
+        } else {
+            FN(ce_grad)
+            (dx, (const T *)w->x + at, n, step, label, w->attr->label_smoothing, w->scale);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+/* dropout.c - dropout without a mask: which elements fall is drawn again for the gradient.
+ *
+ * Element i is decided by word i % 4 of block base + i / 4 of the context's generator, so the
+ * forward pass, its recomputation and the gradient agree whatever the number of threads.
+ * SPDX-License-Identifier: MIT */
+#include "base/philox.h"
+#include "ops/operand.h"
+#include "ops/parallel.h"
+#include "ops/rule.h"
+
+#include <stddef.h>
+
+enum { DROPOUT_BLOCKS = 64, DROPOUT_WORDS = 4 * DROPOUT_BLOCKS };
+
+typedef struct dropout_attr {
+    double p;
+} dropout_attr;
+static const ebb_attr_spec dropout_attrs[] = {{"p", EBB_ATTR_F64, offsetof(dropout_attr, p),
+                                               false,
+                                               "chance of each element to be 0, in [0, 1)"},
+                                              {0}};
+/* The counter is kept as it was drawn: 64 bits in an int64_t. */
+typedef struct dropout_grad_attr {
+    double p;
+    int64_t base;
+} dropout_grad_attr;
+static const ebb_attr_spec dropout_grad_attrs[] = {
+    {"p", EBB_ATTR_F64, offsetof(dropout_grad_attr, p), false, NULL},
+    {"base", EBB_ATTR_I64, offsetof(dropout_grad_attr, base), false, NULL},
+    {0}};
+
+typedef struct dropout_work {
+    const ebb__call *call;
+    uint64_t base;
+    uint32_t least; /* words from here on keep their element */
+    double scale;
+} dropout_work;
+
+static void dropout_blocks(const void *arg, int64_t lo, int64_t hi, int32_t part)
+{
+    (void)part;
+    const dropout_work *w = arg;
+    const ebb__call *c = w->call;
+    int64_t n = ebb__n_elems(&c->out[0].shape);
+    uint32_t word[DROPOUT_WORDS];
+    for (int64_t block = lo; block < hi; block += DROPOUT_BLOCKS) {
+        int64_t blocks = hi - block < DROPOUT_BLOCKS ? hi - block : DROPOUT_BLOCKS;
+        int64_t at = 4 * block, count = n - at < 4 * blocks ? n - at : 4 * blocks;
+        ebb__philox_fill(word, blocks, c->random_key, w->base + (uint64_t)block);
+        if (c->in[0].dtype == EBB_F64) {
+            const double *x = (const double *)c->in[0].data + at;
+            double *out = (double *)c->out[0].data + at;
+            for (int64_t i = 0; i < count; i++)
+                out[i] = word[i] >= w->least ? x[i] * w->scale : 0;
+        } else {
+            const float *x = (const float *)c->in[0].data + at;
+            float *out = (float *)c->out[0].data + at, scale = (float)w->scale;
+            for (int64_t i = 0; i < count; i++) out[i] = word[i] >= w->least ? x[i] * scale : 0;
+        }
+    }
+}
+
+static ebb_status dropout_run(const ebb__call *c, double p, uint64_t base)
+{
+    dropout_work w = {c, base, (uint32_t)(p * 4294967296.0), 1 / (1 - p)};
+    int64_t n_blocks = (ebb__n_elems(&c->out[0].shape) + 3) / 4;
+    ebb__parallel(c->n_threads, n_blocks, ebb__grain(8), dropout_blocks, &w);
+    return EBB_OK;
+}
+
+static ebb_status dropout_shape(ebb__call *c)
+{
+    double p = *(const double *)c->attr; /* first in both structs */
+    EBB_TRY(ebb__shape_same_float(c));
+    if (!(p >= 0 && p < 1)) return ebb__fail(EBB_E_RANGE, "p is %g, it must be in [0, 1)", p);
+    return EBB_OK;
+}
+
+static ebb_status dropout_draw_shape(ebb__call *c)
+{
+    c->n_random = ebb__n_elems(&c->in[0].shape);
+    return dropout_shape(c);
+}
+
+static ebb_status dropout_forward(const ebb__call *c)
+{
+    return dropout_run(c, ((const dropout_attr *)c->attr)->p, c->random_base);
+}
+
+static void dropout_vjp(ebb_vjp *v)
+{
+    dropout_grad_attr attr = {((const dropout_attr *)v->attr)->p,
+                              (int64_t)v->host->random_base(v)};
+    ebb__give(v, 0, EBB_EMIT(v, dropout_grad, &attr, ebb__grad(v, 0)));
+}
+
+const ebb_op ebb__op_dropout = {
+    EBB_OP_HEAD(dropout),
+    .doc = "out = x / (1 - p) where kept, 0 with chance p; always drops: the caller knows "
+           "whether it "
+           "trains. Nothing is saved: the gradient draws the same elements again.",
+    .n_in = 1,
+    .n_out = 1,
+    .arg = {"x"},
+    .attr_bytes = sizeof(dropout_attr),
+    .attrs = dropout_attrs,
+    .flags = EBB_OP_RANDOM,
+    .bound = EBB_BOUND_MEMORY,
+    .shape = dropout_draw_shape,
+    .forward = dropout_forward,
+    .vjp = dropout_vjp,
+    EBB_SAMPLES({.in = {"3x4"}, .attr = "p=0.5"}, {.in = {""}, .attr = "p=0.1"},
+                {.in = {"0x3"}, .attr = "p=0.5"}, {.in = {"5x7"}, .attr = "p=0"}),
+};
+
+static ebb_status dropout_grad_forward(const ebb__call *c)
+{
+    const dropout_grad_attr *a = c->attr;
+    return dropout_run(c, a->p, (uint64_t)a->base);
+}
+
+static void dropout_grad_vjp(ebb_vjp *v)
+{
+    ebb__give(v, 0, EBB_EMIT(v, dropout_grad, v->attr, ebb__grad(v, 0)));
+}
+
+/* RANDOM for the key; it draws nothing new. */
+const ebb_op ebb__op_dropout_grad = {
+    EBB_OP_HEAD(dropout_grad),
+    .doc = "dx = g / (1 - p) where the dropout that drew from counter `base` kept x, else 0.",
+    .n_in = 1,
+    .n_out = 1,
+    .arg = {"g"},
+    .attr_bytes = sizeof(dropout_grad_attr),
+    .attrs = dropout_grad_attrs,
+    .flags = EBB_OP_PRIVATE | EBB_OP_RANDOM,
+    .bound = EBB_BOUND_MEMORY,
+    .shape = dropout_shape,
+    .forward = dropout_grad_forward,
+    .vjp = dropout_grad_vjp,
+    EBB_SAMPLES({.in = {"3x4"}, .attr = "p=0.5 base=0"}, {.in = {""}, .attr = "p=0.1 base=7"},
+                {.in = {"5x7"}, .attr = "p=0.3 base=1000"}),
+};

@@ -1,0 +1,97 @@
+/* softmax.inl - the kernels of softmax.c for one element type T.
+ *
+ * A slab is n elements along the axis by `width` neighbours, `step` elements from one to the
+ * next along the axis; width is at most SOFTMAX_WIDTH. SPDX-License-Identifier: MIT */
+
+/* The largest of each column; NaN stays. */
+static void FN(slab_max)(T *top, const T *x, int64_t n, int64_t step, int64_t width)
+{
+    for (int64_t q = 0; q < width; q++) top[q] = x[q];
+    for (int64_t i = 1; i < n; i++)
+        for (int64_t q = 0; q < width; q++) {
+            T value = x[i * step + q];
+            top[q] = value <= top[q] || top[q] != top[q] ? top[q] : value;
+        }
+}
+
+static void FN(softmax_slab)(T *y, const T *x, int64_t n, int64_t step, int64_t width)
+{
+    T top[SOFTMAX_WIDTH];
+    double sum[SOFTMAX_WIDTH] = {0};
+    FN(slab_max)(top, x, n, step, width);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t q = 0; q < width; q++) {
+            T e = EXP(x[i * step + q] - top[q]);
+            y[i * step + q] = e;
+            sum[q] += (double)e;
+        }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t q = 0; q < width; q++)
+            y[i * step + q] = (T)((double)y[i * step + q] / sum[q]);
+}
+
+static void FN(log_softmax_slab)(T *y, const T *x, int64_t n, int64_t step, int64_t width)
+{
+    T top[SOFTMAX_WIDTH];
+    double sum[SOFTMAX_WIDTH] = {0};
+    FN(slab_max)(top, x, n, step, width);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t q = 0; q < width; q++) sum[q] += (double)EXP(x[i * step + q] - top[q]);
+    for (int64_t q = 0; q < width; q++) sum[q] = log(sum[q]);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t q = 0; q < width; q++)
+            y[i * step + q] = (T)((double)(x[i * step + q] - top[q]) - sum[q]);
+}
+
+/* dx = y * (g - sum(g * y)) */
+static void FN(softmax_grad_slab)(T *dx, const T *g, const T *y, int64_t n, int64_t step,
+                                  int64_t width)
+{
+    double dot[SOFTMAX_WIDTH] = {0};
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t q = 0; q < width; q++)
+            dot[q] += (double)g[i * step + q] * (double)y[i * step + q];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t q = 0; q < width; q++)
+            dx[i * step + q] =
+                (T)((double)y[i * step + q] * ((double)g[i * step + q] - dot[q]));
+}
+
+/* dx = g - exp(y) * sum(g) */
+static void FN(log_softmax_grad_slab)(T *dx, const T *g, const T *y, int64_t n, int64_t step,
+                                      int64_t width)
+{
+    double sum[SOFTMAX_WIDTH] = {0};
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t q = 0; q < width; q++) sum[q] += (double)g[i * step + q];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t q = 0; q < width; q++)
+            dx[i * step + q] =
+                (T)((double)g[i * step + q] - (double)EXP(y[i * step + q]) * sum[q]);
+}
+
+/* Slab `item` of the operands. */
+static void FN(softmax_item)(const softmax_work *w, int64_t item)
+{
+    int64_t blocks = (w->around.inner + SOFTMAX_WIDTH - 1) / SOFTMAX_WIDTH;
+    int64_t first = item % blocks * SOFTMAX_WIDTH;
+    int64_t at = item / blocks * w->around.n * w->around.inner + first;
+    int64_t step = w->around.inner, left = step - first;
+    int64_t width = left < SOFTMAX_WIDTH ? left : SOFTMAX_WIDTH;
+    T *out = (T *)w->out + at;
+    const T *x = (const T *)w->x + at;
+    switch (w->kind) {
+    case SOFTMAX:
+        FN(softmax_slab)(out, x, w->around.n, step, width);
+        break;
+    case LOG_SOFTMAX:
+        FN(log_softmax_slab)(out, x, w->around.n, step, width);
+        break;
+    case SOFTMAX_GRAD:
+        FN(softmax_grad_slab)(out, x, (const T *)w->y + at, w->around.n, step, width);
+        break;
+    case LOG_SOFTMAX_GRAD:
+        FN(log_softmax_grad_slab)(out, x, (const T *)w->y + at, w->around.n, step, width);
+        break;
+    }
+}
