@@ -70,11 +70,10 @@ static inline bool edge_link(edge *e, ebb_graph_tombstone *tomb)
     return is_live;
 }
 
-/* Ends LINKING; tomb is NULL where all edges were linked. Nobody can reach a node without
- * interior parents yet. */
-static inline bool node_publish(node *n, const ebb_graph_tombstone *tomb, bool has_interior)
+/* Ends LINKING; tomb is NULL where all edges were linked. A severer may have been here. */
+static inline bool node_publish(node *n, const ebb_graph_tombstone *tomb)
 {
-    if (has_interior) node_lock(n);
+    node_lock(n);
     bool is_live = !tomb && !n->sev;
     node_state_set(n, is_live ? NODE_LIVE : NODE_SEVERED);
     if (!is_live) node_pin(n);
@@ -82,33 +81,90 @@ static inline bool node_publish(node *n, const ebb_graph_tombstone *tomb, bool h
         n->tomb_tag = tomb->tag;
         n->tomb_number = tomb->number;
     }
-    if (has_interior) node_unlock(n);
+    node_unlock(n);
     return is_live;
 }
 
-static inline ebb_status parents_check(uint64_t *sequence, const ebb_graph_space *space,
-                                       const ebb_graph_edge *parents, uint32_t n)
+static ebb_status parent_refused(const ebb_graph_edge *parents, uint32_t i)
 {
-    uint64_t newest = thread_clock;
-    if (n == 0) return ebb__fail(EBB_E_MISUSE, "a node has at least one parent; 0 were given");
-    for (uint32_t i = 0; i < n; i++) {
-        const node *p = parents[i].node;
-        if (!p) return ebb__null_argument("ebb_graph_node_record", "a parent");
-        if (p->space != space)
-            return ebb__fail(EBB_E_MISUSE, "parent %u belongs to another space", i);
-        if (p->sequence > newest) newest = p->sequence;
-    }
-    *sequence = newest + 1;
-    return EBB_OK;
+    if (!parents[i].node) return ebb__null_argument("ebb_graph_node_record", "a parent");
+    return ebb__fail(EBB_E_MISUSE, "parent %u belongs to another space", i);
 }
 
+/* How many interior parents, and the sequence of the child; UINT32_MAX: one was refused. */
+static inline uint32_t parents_scan(uint64_t *sequence, uint32_t *refused,
+                                    const ebb_graph_space *space, const ebb_graph_edge *parents,
+                                    uint32_t n)
+{
+    uint64_t newest = thread_clock;
+    uint32_t n_interior = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const node *p = parents[i].node;
+        if (!p || p->space != space) {
+            *refused = i;
+            return UINT32_MAX;
+        }
+        if (p->sequence > newest) newest = p->sequence;
+        n_interior += !node_is_leaf(p);
+    }
+    *sequence = newest + 1;
+    return n_interior;
+}
+
+/* n is SEVERED, with a pin. Of its edges those to leaves were linked and the interior ones
+ * before n_linked. */
 static void born_severed(node *n, uint32_t n_linked, ebb__pool_part *part)
 {
     ebb__pool_part_count(part, COUNT_CUT, 1);
     ebb__graph_enter();
-    ebb__graph_unlink(n, n_linked, part);
+    for (uint32_t i = 0; i < n->n_parents; i++)
+        if (i < n_linked || node_is_leaf(n->edges[i].parent))
+            ebb__graph_unlink_edge(&n->edges[i], part);
+    ebb__pool_part_count(part, COUNT_EDGES, -(int64_t)n->n_parents);
     ebb__graph_unpin_last(n, 0, part);
     ebb__graph_leave();
+}
+
+/* Fills the edges and links those to leaves. Returns the index of the last interior one. */
+static inline uint32_t edges_make(node *n, const ebb_graph_edge *parents, ebb__pool_part *part)
+{
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < n->n_parents; i++) {
+        edge *e = &n->edges[i];
+        e->parent = parents[i].node;
+        e->output = parents[i].output;
+        e->index = i;
+        if (!node_is_leaf(e->parent))
+            last = i;
+        else if ((uint32_t)leaf_count(e->parent, 1) == 0)
+            ebb__pool_part_count(part, COUNT_LEAVES_IN_USE, 1);
+    }
+    return last;
+}
+
+/* One interior parent: nobody can have reached n before its one link, so it is LIVE from there
+ * on and LINKING is not needed. */
+static inline void link_one(node *n, uint32_t i, ebb__pool_part *part)
+{
+    ebb_graph_tombstone tomb;
+    atomic_init(&n->state, NODE_LIVE);
+    if (edge_link(&n->edges[i], &tomb)) return;
+    node_state_set(n, NODE_SEVERED);
+    node_pin(n);
+    n->tomb_tag = tomb.tag;
+    n->tomb_number = tomb.number;
+    born_severed(n, 0, part);
+}
+
+static void link_several(node *n, ebb__pool_part *part)
+{
+    ebb_graph_tombstone tomb;
+    uint32_t i = 0;
+    atomic_init(&n->state, NODE_LINKING);
+    while (i < n->n_parents &&
+           (node_is_leaf(n->edges[i].parent) || edge_link(&n->edges[i], &tomb)))
+        i++;
+    if (!node_publish(n, i == n->n_parents ? NULL : &tomb)) born_severed(n, i, part);
 }
 
 ebb_status ebb_graph_node_record(ebb_graph_node **out, ebb_graph_space *space,
@@ -119,41 +175,29 @@ ebb_status ebb_graph_node_record(ebb_graph_node **out, ebb_graph_space *space,
     if (!space) return ebb__null_argument("ebb_graph_node_record", "space");
     if (!parents) return ebb__null_argument("ebb_graph_node_record", "parents");
     if (!space_is_ours(space)) return ebb__graph_space_refused(space);
+    if (n_parents == 0)
+        return ebb__fail(EBB_E_MISUSE, "a node has at least one parent; 0 were given");
     uint64_t sequence = 0;
-    EBB_TRY(parents_check(&sequence, space, parents, n_parents));
+    uint32_t refused = 0;
+    uint32_t n_interior = parents_scan(&sequence, &refused, space, parents, n_parents);
+    if (n_interior == UINT32_MAX) return parent_refused(parents, refused);
     ebb__pool_part *part = ebb__pool_part_get(space->pool);
     node *n = node_make(space, n_parents, part, payload);
     if (!n) return ebb_error_status();
     thread_clock = sequence;
-    atomic_init(&n->state, NODE_LINKING);
     n->uses = 1;
     n->mark = 0;
     n->sequence = sequence;
     n->children = NULL;
-    bool is_linked = true, has_interior = false;
-    ebb_graph_tombstone tomb;
-    uint32_t n_linked = 0;
-    for (; n_linked < n_parents; n_linked++) {
-        edge *e = &n->edges[n_linked];
-        e->parent = parents[n_linked].node;
-        e->output = parents[n_linked].output;
-        e->index = n_linked;
-        if (node_is_leaf(e->parent)) {
-            if ((uint32_t)leaf_count(e->parent, 1) == 0)
-                ebb__pool_part_count(part, COUNT_LEAVES_IN_USE, 1);
-            continue;
-        }
-        has_interior = true;
-        is_linked = edge_link(e, &tomb);
-        if (!is_linked) break;
-    }
-    for (uint32_t i = n_linked; i < n_parents; i++)
-        n->edges[i] =
-            (edge){.parent = parents[i].node, .output = parents[i].output, .index = i};
     ebb__pool_part_count(part, COUNT_CREATED, 1);
-    ebb__pool_part_count(part, COUNT_EDGES, n_linked);
-    if (!node_publish(n, is_linked ? NULL : &tomb, has_interior))
-        born_severed(n, n_linked, part);
+    ebb__pool_part_count(part, COUNT_EDGES, n_parents);
+    uint32_t last = edges_make(n, parents, part);
+    if (n_interior == 0)
+        atomic_init(&n->state, NODE_LIVE);
+    else if (n_interior == 1)
+        link_one(n, last, part);
+    else
+        link_several(n, part);
     *out = n;
     return EBB_OK;
 }
