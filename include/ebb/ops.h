@@ -409,6 +409,75 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_normal(ebb_context *ctx, ebb_dtype dtype, 
 EBB_API EBB_NODISCARD ebb_tensor *ebb_bernoulli(ebb_context *ctx, ebb_dtype dtype,
                                                 ebb_shape shape, double p);
 
+/* out = max(x, 0); NaN stays NaN; the gradient at 0 is 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_relu(ebb_tensor *x);
+
+/* out = tanh(x). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_tanh(ebb_tensor *x);
+
+/* out = 1 / (1 + exp(-x)). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_sigmoid(ebb_tensor *x);
+
+/* out = x * sigmoid(x). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_silu(ebb_tensor *x);
+
+/* out = ln(sigmoid(x)), without overflow. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_logsigmoid(ebb_tensor *x);
+
+typedef struct ebb_leaky_relu_options {
+    double slope; /* of the part below 0, > 0; 0: 0.01 */
+    uint64_t reserved[4]; /* zero */
+} ebb_leaky_relu_options;
+/* out = x where x > 0, else slope * x. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_leaky_relu(ebb_tensor *x,
+                                                 const ebb_leaky_relu_options *options);
+
+typedef struct ebb_elu_options {
+    double alpha; /* -alpha is the limit at -infinity, > 0; 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_elu_options;
+/* out = x where x > 0, else alpha * (exp(x) - 1). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_elu(ebb_tensor *x, const ebb_elu_options *options);
+
+typedef struct ebb_softplus_options {
+    double beta; /* sharpness, > 0; 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_softplus_options;
+/* out = ln(1 + exp(beta * x)) / beta, without overflow. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_softplus(ebb_tensor *x,
+                                               const ebb_softplus_options *options);
+
+typedef struct ebb_gelu_options {
+    bool tanh_approximation; /* 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) */
+    uint64_t reserved[4]; /* zero */
+} ebb_gelu_options;
+/* out = x * (normal distribution function of x) = 0.5 x (1 + erf(x / sqrt(2))). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_gelu(ebb_tensor *x, const ebb_gelu_options *options);
+
+/* Place (i64) of the first largest element along one axis or all; of the first NaN if any.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_argmax(ebb_tensor *x, ebb_axes axes);
+
+/* Place (i64) of the first smallest element along one axis or all; of the first NaN if any.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_argmin(ebb_tensor *x, ebb_axes axes);
+
+/* The largest element along one axis or all and the place (i64) of the first such; NaN wins.
+ * The gradient goes to that place.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_status ebb_max(ebb_tensor **values_out, ebb_tensor **indices_out,
+                                         ebb_tensor *x, ebb_axes axes);
+
+/* The smallest element along one axis or all and the place (i64) of the first such; NaN
+ * wins. The gradient goes to that place.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_status ebb_min(ebb_tensor **values_out, ebb_tensor **indices_out,
+                                         ebb_tensor *x, ebb_axes axes);
+
+/* out[i] = x[0] + ... + x[i] along an axis; integers and bools give i64.
+ *   axis       along which is summed */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_cumsum(ebb_tensor *x, int64_t axis);
+
 /* The caller's line in messages. Arguments are evaluated first, so that a nested call cannot
  * leave its own line behind. EBB_NO_SITES: without. */
 #ifndef EBB_NO_SITES
@@ -1045,6 +1114,112 @@ static inline EBB_NODISCARD ebb_tensor *ebb__bernoulli_at(const char *file, int3
     return (ebb_bernoulli)(ctx, dtype, shape, p);
 }
 #define ebb_bernoulli(...) ebb__bernoulli_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__relu_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    return (ebb_relu)(x);
+}
+#define ebb_relu(...) ebb__relu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__tanh_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    return (ebb_tanh)(x);
+}
+#define ebb_tanh(...) ebb__tanh_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__sigmoid_at(const char *file, int32_t line,
+                                                        ebb_tensor *x)
+{
+    ebb__at(file, line);
+    return (ebb_sigmoid)(x);
+}
+#define ebb_sigmoid(...) ebb__sigmoid_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__silu_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    return (ebb_silu)(x);
+}
+#define ebb_silu(...) ebb__silu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__logsigmoid_at(const char *file, int32_t line,
+                                                           ebb_tensor *x)
+{
+    ebb__at(file, line);
+    return (ebb_logsigmoid)(x);
+}
+#define ebb_logsigmoid(...) ebb__logsigmoid_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__leaky_relu_at(const char *file, int32_t line,
+                                                           ebb_tensor *x,
+                                                           const ebb_leaky_relu_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_leaky_relu)(x, options);
+}
+#define ebb_leaky_relu(...) ebb__leaky_relu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__elu_at(const char *file, int32_t line,
+                                                    ebb_tensor *x,
+                                                    const ebb_elu_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_elu)(x, options);
+}
+#define ebb_elu(...) ebb__elu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__softplus_at(const char *file, int32_t line,
+                                                         ebb_tensor *x,
+                                                         const ebb_softplus_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_softplus)(x, options);
+}
+#define ebb_softplus(...) ebb__softplus_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__gelu_at(const char *file, int32_t line,
+                                                     ebb_tensor *x,
+                                                     const ebb_gelu_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_gelu)(x, options);
+}
+#define ebb_gelu(...) ebb__gelu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__argmax_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_argmax)(x, axes);
+}
+#define ebb_argmax(...) ebb__argmax_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__argmin_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_argmin)(x, axes);
+}
+#define ebb_argmin(...) ebb__argmin_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__max_at(const char *file, int32_t line,
+                                                   ebb_tensor **values_out,
+                                                   ebb_tensor **indices_out, ebb_tensor *x,
+                                                   ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_max)(values_out, indices_out, x, axes);
+}
+#define ebb_max(...) ebb__max_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__min_at(const char *file, int32_t line,
+                                                   ebb_tensor **values_out,
+                                                   ebb_tensor **indices_out, ebb_tensor *x,
+                                                   ebb_axes axes)
+{
+    ebb__at(file, line);
+    return (ebb_min)(values_out, indices_out, x, axes);
+}
+#define ebb_min(...) ebb__min_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__cumsum_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, int64_t axis)
+{
+    ebb__at(file, line);
+    return (ebb_cumsum)(x, axis);
+}
+#define ebb_cumsum(...) ebb__cumsum_at(__FILE__, __LINE__, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -1053,3 +1053,175 @@ ebb_tensor *ebb_bernoulli(ebb_context *ctx, ebb_dtype dtype, ebb_shape shape, do
     attr.p = p;
     return ebb__call1(ctx, &ebb__op_bernoulli, &attr, 0, NULL);
 }
+
+ebb_tensor *ebb_relu(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_relu, NULL, 1, in);
+}
+
+ebb_tensor *ebb_tanh(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_tanh, NULL, 1, in);
+}
+
+ebb_tensor *ebb_sigmoid(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_sigmoid, NULL, 1, in);
+}
+
+ebb_tensor *ebb_silu(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_silu, NULL, 1, in);
+}
+
+ebb_tensor *ebb_logsigmoid(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_logsigmoid, NULL, 1, in);
+}
+
+struct leaky_relu_attr {
+    double slope;
+};
+_Static_assert(sizeof(struct leaky_relu_attr) == 8, "leaky_relu");
+_Static_assert(offsetof(struct leaky_relu_attr, slope) == 0, "leaky_relu");
+ebb_tensor *ebb_leaky_relu(ebb_tensor *x, const ebb_leaky_relu_options *options)
+{
+    struct leaky_relu_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_leaky_relu, options->reserved) != EBB_OK) return NULL;
+        attr.slope = options->slope;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_leaky_relu, &attr, 1, in);
+}
+
+struct elu_attr {
+    double alpha;
+};
+_Static_assert(sizeof(struct elu_attr) == 8, "elu");
+_Static_assert(offsetof(struct elu_attr, alpha) == 0, "elu");
+ebb_tensor *ebb_elu(ebb_tensor *x, const ebb_elu_options *options)
+{
+    struct elu_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_elu, options->reserved) != EBB_OK) return NULL;
+        attr.alpha = options->alpha;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_elu, &attr, 1, in);
+}
+
+struct softplus_attr {
+    double beta;
+};
+_Static_assert(sizeof(struct softplus_attr) == 8, "softplus");
+_Static_assert(offsetof(struct softplus_attr, beta) == 0, "softplus");
+ebb_tensor *ebb_softplus(ebb_tensor *x, const ebb_softplus_options *options)
+{
+    struct softplus_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_softplus, options->reserved) != EBB_OK) return NULL;
+        attr.beta = options->beta;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_softplus, &attr, 1, in);
+}
+
+struct gelu_attr {
+    bool tanh_approximation;
+};
+_Static_assert(sizeof(struct gelu_attr) == 1, "gelu");
+_Static_assert(offsetof(struct gelu_attr, tanh_approximation) == 0, "gelu");
+ebb_tensor *ebb_gelu(ebb_tensor *x, const ebb_gelu_options *options)
+{
+    struct gelu_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_gelu, options->reserved) != EBB_OK) return NULL;
+        attr.tanh_approximation = options->tanh_approximation;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_gelu, &attr, 1, in);
+}
+
+struct argmax_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct argmax_attr) == 80, "argmax");
+_Static_assert(offsetof(struct argmax_attr, axes) == 0, "argmax");
+ebb_tensor *ebb_argmax(ebb_tensor *x, ebb_axes axes)
+{
+    struct argmax_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_argmax, &attr, 1, in);
+}
+
+struct argmin_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct argmin_attr) == 80, "argmin");
+_Static_assert(offsetof(struct argmin_attr, axes) == 0, "argmin");
+ebb_tensor *ebb_argmin(ebb_tensor *x, ebb_axes axes)
+{
+    struct argmin_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_argmin, &attr, 1, in);
+}
+
+struct max_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct max_attr) == 80, "max");
+_Static_assert(offsetof(struct max_attr, axes) == 0, "max");
+ebb_status ebb_max(ebb_tensor **values_out, ebb_tensor **indices_out, ebb_tensor *x,
+                   ebb_axes axes)
+{
+    struct max_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    ebb_tensor **const out[] = {values_out, indices_out};
+    return ebb__call_outs(out, 2, &ebb__op_max, &attr, 1, in);
+}
+
+struct min_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct min_attr) == 80, "min");
+_Static_assert(offsetof(struct min_attr, axes) == 0, "min");
+ebb_status ebb_min(ebb_tensor **values_out, ebb_tensor **indices_out, ebb_tensor *x,
+                   ebb_axes axes)
+{
+    struct min_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    ebb_tensor **const out[] = {values_out, indices_out};
+    return ebb__call_outs(out, 2, &ebb__op_min, &attr, 1, in);
+}
+
+struct cumsum_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct cumsum_attr) == 8, "cumsum");
+_Static_assert(offsetof(struct cumsum_attr, axis) == 0, "cumsum");
+ebb_tensor *ebb_cumsum(ebb_tensor *x, int64_t axis)
+{
+    struct cumsum_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_cumsum, &attr, 1, in);
+}

@@ -29,5 +29,10 @@ typedef struct ebb__place_attr {
     ebb_shape shape;
     int64_t axis, start, step;
 } ebb__place_attr;
+/* axis_put and axis_take: places along axes of a whole (shape: axis_put's result). */
+typedef struct ebb__place_axes {
+    ebb_shape shape;
+    ebb_axes axes;
+} ebb__place_axes;
 
 #endif

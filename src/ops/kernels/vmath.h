@@ -7,6 +7,15 @@
 
 #include <math.h>
 
+static inline float ebb__sigmoid_f32(float x)
+{
+    return 1 / (1 + expf(-x));
+}
+static inline double ebb__sigmoid_f64(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+#define EBB_SIGMOID(x) _Generic((x), float : ebb__sigmoid_f32, default : ebb__sigmoid_f64)(x)
 #define EBB_EXP(x) _Generic((x), float : expf, default : exp)(x)
 #define EBB_EXPM1(x) _Generic((x), float : expm1f, default : expm1)(x)
 #define EBB_LOG(x) _Generic((x), float : logf, default : log)(x)
