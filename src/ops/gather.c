@@ -1,0 +1,268 @@
+/* gather.c - elements chosen by index along one axis: gather and scatter_add.
+ *
+ * index has x's rank and is nowhere longer than x, the axis aside. Additions go through the
+ * index in C order on one thread: repeated places add up in one order.
+ * SPDX-License-Identifier: MIT */
+#include "ops/index.h"
+#include "ops/rule.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef struct gather_attr {
+    int64_t axis;
+} gather_attr;
+static const ebb_attr_spec gather_attrs[] = {
+    {"axis", EBB_ATTR_I64, offsetof(gather_attr, axis), false, "negative: from the end"}, {0}};
+static const ebb_attr_spec gather_grad_attrs[] = {
+    {"axis", EBB_ATTR_I64, offsetof(ebb__index_grad_attr, axis), false, NULL},
+    {"shape", EBB_ATTR_SHAPE, offsetof(ebb__index_grad_attr, shape), false, NULL},
+    {0}};
+
+/* ---- kernels
+ * ---------------------------------------------------------------------------------------- */
+/* Goes through index in C order and says which element of x each names. */
+typedef struct gather_walk {
+    const ebb_view *index;
+    int64_t axis, n, i;         /* i: position in index */
+    int64_t at[EBB_MAX_DIMS];   /* the same as coordinates */
+    int64_t step[EBB_MAX_DIMS]; /* of x, in C order; 0 for the axis */
+    int64_t axis_step, base;
+} gather_walk;
+
+static gather_walk walk_start(const ebb_view *index, const ebb_shape *x, int64_t axis)
+{
+    gather_walk w = {.index = index, .axis = axis, .n = x->dims[axis]};
+    int64_t step = 1;
+    for (int64_t d = x->n_dims - 1; d >= 0; d--) {
+        w.step[d] = step;
+        step *= x->dims[d];
+    }
+    w.axis_step = w.step[axis];
+    w.step[axis] = 0;
+    return w;
+}
+
+static int64_t walk_place(const gather_walk *w)
+{
+    return w->base + ebb__index_wrap(ebb__index_at(w->index, w->i), w->n) * w->axis_step;
+}
+
+static void walk_next(gather_walk *w)
+{
+    const ebb_shape *s = &w->index->shape;
+    w->i++;
+    for (int64_t d = s->n_dims - 1; d >= 0; d--) {
+        w->base += w->step[d];
+        if (++w->at[d] < s->dims[d]) return;
+        w->base -= w->step[d] * s->dims[d];
+        w->at[d] = 0;
+    }
+}
+
+/* out[i] = x[place i], by size of element. */
+static void gather_all(const ebb__call *c, int64_t axis)
+{
+    gather_walk w = walk_start(&c->in[1], &c->in[0].shape, axis);
+    int64_t n = ebb__n_elems(&c->in[1].shape);
+    for (; w.i < n; walk_next(&w)) {
+        int64_t from = walk_place(&w);
+        switch (ebb__dtype_size(c->in[0].dtype)) {
+        case 8:
+            ((uint64_t *)c->out[0].data)[w.i] = ((const uint64_t *)c->in[0].data)[from];
+            break;
+        case 4:
+            ((uint32_t *)c->out[0].data)[w.i] = ((const uint32_t *)c->in[0].data)[from];
+            break;
+        default:
+            ((uint8_t *)c->out[0].data)[w.i] = ((const uint8_t *)c->in[0].data)[from];
+            break;
+        }
+    }
+}
+
+/* out[place i] += from[i] */
+static void add_all(const ebb__call *c, int64_t axis, const ebb_view *from)
+{
+    gather_walk w = walk_start(&c->in[1], &c->out[0].shape, axis);
+    int64_t n = ebb__n_elems(&c->in[1].shape);
+    for (; w.i < n; walk_next(&w)) {
+        if (from->dtype == EBB_F64)
+            ((double *)c->out[0].data)[walk_place(&w)] += ((const double *)from->data)[w.i];
+        else
+            ((float *)c->out[0].data)[walk_place(&w)] += ((const float *)from->data)[w.i];
+    }
+}
+
+static size_t bytes_of(const ebb_view *v)
+{
+    return (size_t)ebb__n_elems(&v->shape) * ebb__dtype_size(v->dtype);
+}
+
+/* ---- shapes
+ * ----------------------------------------------------------------------------------------- */
+static ebb_status check_index(const ebb__call *c, const ebb_shape *x, int64_t axis)
+{
+    const ebb_shape *index = &c->in[1].shape;
+    char xt[EBB__SHAPE_TEXT], it[EBB__SHAPE_TEXT];
+    EBB_TRY(ebb__check_integer(c, 1));
+    EBB_TRY(ebb__axis_check(&axis, x->n_dims));
+    bool fits = index->n_dims == x->n_dims;
+    for (int64_t d = 0; fits && d < x->n_dims; d++)
+        fits = d == axis || index->dims[d] <= x->dims[d];
+    if (fits) return EBB_OK;
+    return ebb__fail(
+        EBB_E_SHAPE,
+        "x is %s, index is %s: it must have x's rank and, axis %lld aside, be nowhere "
+        "longer",
+        ebb__shape_text(xt, sizeof xt, x), ebb__shape_text(it, sizeof it, index),
+        (long long)axis);
+}
+
+static int64_t axis_of(const ebb__call *c)
+{
+    int64_t axis = ((const gather_attr *)c->attr)->axis;
+    return axis < 0 ? axis + c->in[0].shape.n_dims : axis;
+}
+
+/* ---- gather
+ * ----------------------------------------------------------------------------------------- */
+static ebb_status gather_shape(ebb__call *c)
+{
+    EBB_TRY(check_index(c, &c->in[0].shape, ((const gather_attr *)c->attr)->axis));
+    ebb__set_out(c, 0, c->in[0].dtype, &c->in[1].shape);
+    return EBB_OK;
+}
+
+static ebb_status gather_forward(const ebb__call *c)
+{
+    int64_t axis = axis_of(c);
+    EBB_TRY(ebb__index_check(&c->in[1], c->in[0].shape.dims[axis]));
+    gather_all(c, axis);
+    return EBB_OK;
+}
+
+static void gather_vjp(ebb_vjp *v)
+{
+    if (!ebb__wants(v, 0)) return;
+    ebb__index_grad_attr attr = {((const gather_attr *)v->attr)->axis, ebb__in_shape(v, 0)};
+    if (attr.axis < 0) attr.axis += attr.shape.n_dims;
+    ebb__give(v, 0, EBB_EMIT(v, gather_grad, &attr, ebb__grad(v, 0), ebb__in(v, 1)));
+}
+
+const ebb_op ebb__op_gather = {
+    EBB_OP_HEAD(gather),
+    .doc = "out[i..., j, k...] = x[i..., index[i..., j, k...], k...] along one axis; negative "
+           "indices "
+           "count from the end.",
+    .n_in = 2,
+    .n_out = 1,
+    .arg = {"x", "index"},
+    .attr_bytes = sizeof(gather_attr),
+    .attrs = gather_attrs,
+    .bound = EBB_BOUND_MEMORY,
+    .need = {EBB_NEED_IN(1)},
+    .shape = gather_shape,
+    .forward = gather_forward,
+    .vjp = gather_vjp,
+    EBB_SAMPLES({.in = {"3x4", "i64:2x4<3"}, .attr = "axis=0"},
+                {.in = {"3x4", "u8:2x7<4"}, .attr = "axis=-1"},
+                {.in = {"2x3x2", "i32:2x5x1<3"}, .attr = "axis=1"},
+                {.in = {"1", "i64:3<1"}, .attr = "axis=0"},
+                {.in = {"3x2", "i64:0x2"}, .attr = "axis=0"}),
+};
+
+static ebb_status gather_grad_shape(ebb__call *c)
+{
+    const ebb__index_grad_attr *a = c->attr;
+    EBB_TRY(ebb__check_float(c, 0));
+    EBB_TRY(check_index(c, &a->shape, a->axis));
+    EBB_TRY(ebb__check_shape_as(c, 0, 1));
+    ebb__set_out(c, 0, c->in[0].dtype, &a->shape);
+    return EBB_OK;
+}
+
+static ebb_status gather_grad_forward(const ebb__call *c)
+{
+    const ebb__index_grad_attr *a = c->attr;
+    EBB_TRY(ebb__index_check(&c->in[1], a->shape.dims[a->axis]));
+    if (bytes_of(&c->out[0]) > 0) memset(c->out[0].data, 0, bytes_of(&c->out[0]));
+    add_all(c, a->axis, &c->in[0]);
+    return EBB_OK;
+}
+
+static void gather_grad_vjp(ebb_vjp *v)
+{
+    gather_attr attr = {((const ebb__index_grad_attr *)v->attr)->axis};
+    if (ebb__wants(v, 0))
+        ebb__give(v, 0, EBB_EMIT(v, gather, &attr, ebb__grad(v, 0), ebb__in(v, 1)));
+}
+
+const ebb_op ebb__op_gather_grad = {
+    EBB_OP_HEAD(gather_grad),
+    .doc = "zeros of the given shape with g added at the places index names; the gradient of "
+           "gather.",
+    .n_in = 2,
+    .n_out = 1,
+    .arg = {"g", "index"},
+    .attr_bytes = sizeof(ebb__index_grad_attr),
+    .attrs = gather_grad_attrs,
+    .flags = EBB_OP_PRIVATE,
+    .bound = EBB_BOUND_MEMORY,
+    .need = {EBB_NEED_IN(1)},
+    .shape = gather_grad_shape,
+    .forward = gather_grad_forward,
+    .vjp = gather_grad_vjp,
+    EBB_SAMPLES({.in = {"2x4", "i64:2x4<3"}, .attr = "axis=0 shape=3x4"},
+                {.in = {"2x5x1", "i32:2x5x1<3"}, .attr = "axis=1 shape=2x3x2"},
+                {.in = {"3", "u8:3<1"}, .attr = "axis=0 shape=1"}),
+};
+
+/* ---- scatter_add
+ * ------------------------------------------------------------------------------------ */
+static ebb_status scatter_add_shape(ebb__call *c)
+{
+    EBB_TRY(ebb__check_float(c, 0));
+    EBB_TRY(ebb__check_dtype_as(c, 2, 0));
+    EBB_TRY(check_index(c, &c->in[0].shape, ((const gather_attr *)c->attr)->axis));
+    EBB_TRY(ebb__check_shape_as(c, 2, 1));
+    ebb__set_out(c, 0, c->in[0].dtype, &c->in[0].shape);
+    return EBB_OK;
+}
+
+static ebb_status scatter_add_forward(const ebb__call *c)
+{
+    int64_t axis = axis_of(c);
+    EBB_TRY(ebb__index_check(&c->in[1], c->in[0].shape.dims[axis]));
+    if (bytes_of(&c->out[0]) > 0) memcpy(c->out[0].data, c->in[0].data, bytes_of(&c->out[0]));
+    add_all(c, axis, &c->in[2]);
+    return EBB_OK;
+}
+
+static void scatter_add_vjp(ebb_vjp *v)
+{
+    ebb_tensor *g = ebb__grad(v, 0);
+    if (ebb__wants(v, 0)) ebb__give(v, 0, g);
+    if (ebb__wants(v, 2)) ebb__give(v, 2, EBB_EMIT(v, gather, v->attr, g, ebb__in(v, 1)));
+}
+
+const ebb_op ebb__op_scatter_add = {
+    EBB_OP_HEAD(scatter_add),
+    .doc = "x with src[i..., j, k...] added at [i..., index[i..., j, k...], k...]; src has "
+           "index's "
+           "shape; repeated places add up.",
+    .n_in = 3,
+    .n_out = 1,
+    .arg = {"x", "index", "src"},
+    .attr_bytes = sizeof(gather_attr),
+    .attrs = gather_attrs,
+    .bound = EBB_BOUND_MEMORY,
+    .need = {0, 0, EBB_NEED_IN(1)},
+    .shape = scatter_add_shape,
+    .forward = scatter_add_forward,
+    .vjp = scatter_add_vjp,
+    EBB_SAMPLES({.in = {"3x4", "i64:2x4<3", "2x4"}, .attr = "axis=0"},
+                {.in = {"2x3x2", "i32:2x5x1<3", "2x5x1"}, .attr = "axis=-2"},
+                {.in = {"1", "u8:3<1", "3"}, .attr = "axis=0"},
+                {.in = {"3x2", "i64:0x2", "0x2"}, .attr = "axis=0"}),
+};

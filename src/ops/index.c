@@ -1,0 +1,399 @@
+/* index.c - rows chosen by index: index_select, index_add, embedding, one_hot.
+ *
+ * Seen around the axis, x is (outer, n, inner) and the result (outer, m, inner) with m indices.
+ * Where rows are added, each thread owns some of the target rows and goes through all indices
+ * in order: repeated ones add up in one order, whatever the number of threads.
+ * SPDX-License-Identifier: MIT */
+#include "ops/index.h"
+
+#include "ops/parallel.h"
+#include "ops/rule.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef struct index_attr {
+    int64_t axis;
+} index_attr;
+static const ebb_attr_spec index_attrs[] = {
+    {"axis", EBB_ATTR_I64, offsetof(index_attr, axis), false, "negative: from the end"}, {0}};
+static const ebb_attr_spec index_grad_attrs[] = {
+    {"axis", EBB_ATTR_I64, offsetof(ebb__index_grad_attr, axis), false, NULL},
+    {"shape", EBB_ATTR_SHAPE, offsetof(ebb__index_grad_attr, shape), false, NULL},
+    {0}};
+
+typedef struct index_work {
+    ebb__around around; /* of the side that has n rows */
+    int64_t m;
+    const ebb_view *index;
+    ebb_dtype dtype;
+    const void *from;
+    void *to;
+    bool is_fresh; /* target rows start as zeros */
+} index_work;
+
+ebb_status ebb__index_check(const ebb_view *index, int64_t n)
+{
+    int64_t count = ebb__n_elems(&index->shape);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = ebb__index_at(index, i);
+        if (at < -n || at >= n)
+            return ebb__fail(EBB_E_RANGE,
+                             "index %lld at position %lld is outside [-%lld, %lld)",
+                             (long long)at, (long long)i, (long long)n, (long long)n);
+    }
+    return EBB_OK;
+}
+
+/* ---- kernels
+ * ---------------------------------------------------------------------------------------- */
+/* Rows [lo, hi) of outer * m. */
+static void take_rows(const void *arg, int64_t lo, int64_t hi, int32_t part)
+{
+    (void)part;
+    const index_work *w = arg;
+    size_t bytes = (size_t)w->around.inner * ebb__dtype_size(w->dtype);
+    for (int64_t row = lo; row < hi; row++) {
+        int64_t at = ebb__index_wrap(ebb__index_at(w->index, row % w->m), w->around.n);
+        int64_t source = row / w->m * w->around.n + at;
+        memcpy((char *)w->to + (size_t)row * bytes,
+               (const char *)w->from + (size_t)source * bytes, bytes);
+    }
+}
+
+/* Target rows [lo, hi) of outer * n. */
+static void add_rows(const void *arg, int64_t lo, int64_t hi, int32_t part)
+{
+    (void)part;
+    const index_work *w = arg;
+    int64_t n = w->around.n, inner = w->around.inner;
+    size_t bytes = (size_t)inner * ebb__dtype_size(w->dtype);
+    if (w->is_fresh) memset((char *)w->to + (size_t)lo * bytes, 0, (size_t)(hi - lo) * bytes);
+    for (int64_t outer = lo / n; outer * n < hi; outer++)
+        for (int64_t j = 0; j < w->m; j++) {
+            int64_t row = outer * n + ebb__index_wrap(ebb__index_at(w->index, j), n);
+            if (row < lo || row >= hi) continue;
+            int64_t from = (outer * w->m + j) * inner, to = row * inner;
+            if (w->dtype == EBB_F64)
+                for (int64_t i = 0; i < inner; i++)
+                    ((double *)w->to)[to + i] += ((const double *)w->from)[from + i];
+            else
+                for (int64_t i = 0; i < inner; i++)
+                    ((float *)w->to)[to + i] += ((const float *)w->from)[from + i];
+        }
+}
+
+static ebb_status take(const ebb__call *c, int64_t axis)
+{
+    index_work w = {.around = ebb__around_axis(&c->in[0].shape, axis),
+                    .m = ebb__n_elems(&c->in[1].shape),
+                    .index = &c->in[1],
+                    .dtype = c->in[0].dtype,
+                    .from = c->in[0].data,
+                    .to = c->out[0].data};
+    EBB_TRY(ebb__index_check(w.index, w.around.n));
+    ebb__parallel(c->n_threads, w.around.outer * w.m, ebb__grain(w.around.inner), take_rows,
+                  &w);
+    return EBB_OK;
+}
+
+/* from: (outer, m, inner), added to the rows of out, which has the axis. */
+static ebb_status add(const ebb__call *c, int64_t axis, const ebb_view *from, bool is_fresh)
+{
+    index_work w = {.around = ebb__around_axis(&c->out[0].shape, axis),
+                    .m = ebb__n_elems(&c->in[1].shape),
+                    .index = &c->in[1],
+                    .dtype = from->dtype,
+                    .from = from->data,
+                    .to = c->out[0].data,
+                    .is_fresh = is_fresh};
+    EBB_TRY(ebb__index_check(w.index, w.around.n));
+    int64_t rows = w.around.outer * w.around.n;
+    if (rows == 0) return EBB_OK;
+    ebb__parallel(c->n_threads, rows, ebb__grain(w.around.inner), add_rows, &w);
+    return EBB_OK;
+}
+
+/* x's shape with the axis replaced by the dimensions of index. */
+static ebb_status taken_shape(ebb_shape *out, const ebb_shape *x, const ebb_shape *index,
+                              int64_t axis)
+{
+    if (x->n_dims - 1 + index->n_dims > EBB_MAX_DIMS)
+        return ebb__fail(EBB_E_SHAPE,
+                         "the result would have %lld dimensions, at most %d are possible",
+                         (long long)(x->n_dims - 1 + index->n_dims), EBB_MAX_DIMS);
+    *out = (ebb_shape){0};
+    for (int64_t i = 0; i < axis; i++) out->dims[out->n_dims++] = x->dims[i];
+    for (int64_t i = 0; i < index->n_dims; i++) out->dims[out->n_dims++] = index->dims[i];
+    for (int64_t i = axis + 1; i < x->n_dims; i++) out->dims[out->n_dims++] = x->dims[i];
+    return EBB_OK;
+}
+
+static ebb_status check_taken(const ebb__call *c, int32_t i, const ebb_shape *x, int64_t axis)
+{
+    ebb_shape want;
+    EBB_TRY(taken_shape(&want, x, &c->in[1].shape, axis));
+    char a[EBB__SHAPE_TEXT], b[EBB__SHAPE_TEXT];
+    if (ebb__shape_equal(&want, &c->in[i].shape)) return EBB_OK;
+    return ebb__fail(EBB_E_SHAPE, "%s is %s, the index asks for %s", ebb__arg_name(c, i),
+                     ebb__shape_text(a, sizeof a, &c->in[i].shape),
+                     ebb__shape_text(b, sizeof b, &want));
+}
+
+static int64_t axis_of(const ebb__call *c)
+{
+    int64_t axis = ((const index_attr *)c->attr)->axis;
+    return axis < 0 ? axis + c->in[0].shape.n_dims : axis;
+}
+
+static ebb_status check_axis(const ebb__call *c)
+{
+    int64_t axis = ((const index_attr *)c->attr)->axis;
+    return ebb__axis_check(&axis, c->in[0].shape.n_dims);
+}
+
+/* ---- index_select, and the gradient of all that take rows
+ * ------------------------------------------- */
+static ebb_status index_select_shape(ebb__call *c)
+{
+    ebb_shape out;
+    EBB_TRY(ebb__check_integer(c, 1));
+    EBB_TRY(ebb__check_rank(c, 1, 1));
+    EBB_TRY(check_axis(c));
+    EBB_TRY(taken_shape(&out, &c->in[0].shape, &c->in[1].shape, axis_of(c)));
+    ebb__set_out(c, 0, c->in[0].dtype, &out);
+    return EBB_OK;
+}
+
+static ebb_status index_select_forward(const ebb__call *c)
+{
+    return take(c, axis_of(c));
+}
+
+static void give_index_grad(ebb_vjp *v, int64_t axis)
+{
+    if (!ebb__wants(v, 0)) return;
+    ebb_shape shape = ebb__in_shape(v, 0);
+    ebb__index_grad_attr attr = {axis < 0 ? axis + shape.n_dims : axis, shape};
+    ebb__give(v, 0, EBB_EMIT(v, index_grad, &attr, ebb__grad(v, 0), ebb__in(v, 1)));
+}
+
+static void index_select_vjp(ebb_vjp *v)
+{
+    give_index_grad(v, ((const index_attr *)v->attr)->axis);
+}
+
+const ebb_op ebb__op_index_select = {
+    EBB_OP_HEAD(index_select),
+    .doc = "out[..., j, ...] = x[..., index[j], ...] along one axis; negative indices count "
+           "from the "
+           "end.",
+    .n_in = 2,
+    .n_out = 1,
+    .arg = {"x", "index"},
+    .attr_bytes = sizeof(index_attr),
+    .attrs = index_attrs,
+    .bound = EBB_BOUND_MEMORY,
+    .need = {EBB_NEED_IN(1)},
+    .shape = index_select_shape,
+    .forward = index_select_forward,
+    .vjp = index_select_vjp,
+    EBB_SAMPLES({.in = {"3x4", "i64:5<3"}, .attr = "axis=0"},
+                {.in = {"3x4", "u8:2<4"}, .attr = "axis=-1"},
+                {.in = {"2x3x2", "i32:4<3"}, .attr = "axis=1"},
+                {.in = {"3", "i64:0"}, .attr = "axis=0"},
+                {.in = {"1", "i64:3<1"}, .attr = "axis=0"}),
+};
+
+static ebb_status index_grad_shape(ebb__call *c)
+{
+    const ebb__index_grad_attr *a = c->attr;
+    int64_t axis = a->axis;
+    EBB_TRY(ebb__check_float(c, 0));
+    EBB_TRY(ebb__check_integer(c, 1));
+    EBB_TRY(ebb__axis_check(&axis, a->shape.n_dims));
+    EBB_TRY(check_taken(c, 0, &a->shape, axis));
+    ebb__set_out(c, 0, c->in[0].dtype, &a->shape);
+    return EBB_OK;
+}
+
+static ebb_status index_grad_forward(const ebb__call *c)
+{
+    return add(c, ((const ebb__index_grad_attr *)c->attr)->axis, &c->in[0], true);
+}
+
+/* Only along axis 0 may an index have other than one dimension. */
+static void index_grad_vjp(ebb_vjp *v)
+{
+    const ebb__index_grad_attr *a = v->attr;
+    if (!ebb__wants(v, 0)) return;
+    ebb_tensor *u = ebb__grad(v, 0), *index = ebb__in(v, 1);
+    index_attr attr = {a->axis};
+    ebb__give(v, 0,
+              a->axis == 0 ? EBB_EMIT(v, embedding, NULL, u, index)
+                           : EBB_EMIT(v, index_select, &attr, u, index));
+}
+
+const ebb_op ebb__op_index_grad = {
+    EBB_OP_HEAD(index_grad),
+    .doc = "zeros of the given shape with the rows of g added at index; the gradient of "
+           "index_select and embedding.",
+    .n_in = 2,
+    .n_out = 1,
+    .arg = {"g", "index"},
+    .attr_bytes = sizeof(ebb__index_grad_attr),
+    .attrs = index_grad_attrs,
+    .flags = EBB_OP_PRIVATE,
+    .bound = EBB_BOUND_MEMORY,
+    .need = {EBB_NEED_IN(1)},
+    .shape = index_grad_shape,
+    .forward = index_grad_forward,
+    .vjp = index_grad_vjp,
+    EBB_SAMPLES({.in = {"5x4", "i64:5<3"}, .attr = "axis=0 shape=3x4"},
+                {.in = {"2x4x2", "i32:4<3"}, .attr = "axis=1 shape=2x3x2"},
+                {.in = {"2x3x4", "u8:2x3<3"}, .attr = "axis=0 shape=3x4"},
+                {.in = {"0", "i64:0"}, .attr = "axis=0 shape=3"}),
+};
+
+/* ---- index_add
+ * -------------------------------------------------------------------------------------- */
+static ebb_status index_add_shape(ebb__call *c)
+{
+    EBB_TRY(ebb__check_float(c, 0));
+    EBB_TRY(ebb__check_integer(c, 1));
+    EBB_TRY(ebb__check_rank(c, 1, 1));
+    EBB_TRY(ebb__check_dtype_as(c, 2, 0));
+    EBB_TRY(check_axis(c));
+    EBB_TRY(check_taken(c, 2, &c->in[0].shape, axis_of(c)));
+    ebb__set_out(c, 0, c->in[0].dtype, &c->in[0].shape);
+    return EBB_OK;
+}
+
+static ebb_status index_add_forward(const ebb__call *c)
+{
+    size_t bytes = (size_t)ebb__n_elems(&c->out[0].shape) * ebb__dtype_size(c->out[0].dtype);
+    if (bytes > 0) memcpy(c->out[0].data, c->in[0].data, bytes);
+    return add(c, axis_of(c), &c->in[2], false);
+}
+
+static void index_add_vjp(ebb_vjp *v)
+{
+    ebb_tensor *g = ebb__grad(v, 0);
+    if (ebb__wants(v, 0)) ebb__give(v, 0, g);
+    if (ebb__wants(v, 2)) ebb__give(v, 2, EBB_EMIT(v, index_select, v->attr, g, ebb__in(v, 1)));
+}
+
+const ebb_op ebb__op_index_add = {
+    EBB_OP_HEAD(index_add),
+    .doc = "x with src[..., j, ...] added at [..., index[j], ...]; repeated indices add up.",
+    .n_in = 3,
+    .n_out = 1,
+    .arg = {"x", "index", "src"},
+    .attr_bytes = sizeof(index_attr),
+    .attrs = index_attrs,
+    .bound = EBB_BOUND_MEMORY,
+    .need = {0, 0, EBB_NEED_IN(1)},
+    .shape = index_add_shape,
+    .forward = index_add_forward,
+    .vjp = index_add_vjp,
+    EBB_SAMPLES({.in = {"3x4", "i64:5<3", "5x4"}, .attr = "axis=0"},
+                {.in = {"2x3x2", "i32:4<3", "2x4x2"}, .attr = "axis=-2"},
+                {.in = {"3", "u8:1<3", "1"}, .attr = "axis=0"},
+                {.in = {"3", "i64:0", "0"}, .attr = "axis=0"}),
+};
+
+/* ---- embedding
+ * -------------------------------------------------------------------------------------- */
+static ebb_status embedding_shape(ebb__call *c)
+{
+    ebb_shape out;
+    EBB_TRY(ebb__check_integer(c, 1));
+    EBB_TRY(ebb__check_rank_at_least(c, 0, 1));
+    EBB_TRY(taken_shape(&out, &c->in[0].shape, &c->in[1].shape, 0));
+    ebb__set_out(c, 0, c->in[0].dtype, &out);
+    return EBB_OK;
+}
+
+static ebb_status embedding_forward(const ebb__call *c)
+{
+    return take(c, 0);
+}
+
+static void embedding_vjp(ebb_vjp *v)
+{
+    give_index_grad(v, 0);
+}
+
+const ebb_op ebb__op_embedding = {
+    EBB_OP_HEAD(embedding),
+    .doc = "out[i..., :] = w[index[i...], :]; index has any shape, negative ones count from "
+           "the end.",
+    .n_in = 2,
+    .n_out = 1,
+    .arg = {"w", "index"},
+    .bound = EBB_BOUND_MEMORY,
+    .need = {EBB_NEED_IN(1)},
+    .shape = embedding_shape,
+    .forward = embedding_forward,
+    .vjp = embedding_vjp,
+    EBB_SAMPLES({.in = {"5x3", "i64:4<5"}}, {.in = {"5x3", "i32:2x3<5"}},
+                {.in = {"5x3", "u8:<5"}}, {.in = {"4", "i64:2x2<4"}}, {.in = {"1x1", "i64:0"}}),
+};
+
+/* ---- one_hot
+ * ---------------------------------------------------------------------------------------- */
+typedef struct one_hot_attr {
+    int64_t n_classes;
+} one_hot_attr;
+static const ebb_attr_spec one_hot_attrs[] = {{"n_classes", EBB_ATTR_I64,
+                                               offsetof(one_hot_attr, n_classes), false,
+                                               "length of the new axis"},
+                                              {0}};
+
+static ebb_status one_hot_shape(ebb__call *c)
+{
+    int64_t n = ((const one_hot_attr *)c->attr)->n_classes;
+    ebb_shape out = c->in[0].shape;
+    EBB_TRY(ebb__check_integer(c, 0));
+    if (n < 1)
+        return ebb__fail(EBB_E_RANGE, "n_classes is %lld, it must be positive", (long long)n);
+    if (out.n_dims == EBB_MAX_DIMS)
+        return ebb__fail(EBB_E_SHAPE, "index has %d dimensions already, the most possible",
+                         EBB_MAX_DIMS);
+    out.dims[out.n_dims++] = n;
+    ebb__set_out(c, 0, EBB_I64, &out);
+    return EBB_OK;
+}
+
+static ebb_status one_hot_forward(const ebb__call *c)
+{
+    int64_t n = ((const one_hot_attr *)c->attr)->n_classes;
+    int64_t count = ebb__n_elems(&c->in[0].shape);
+    int64_t *out = c->out[0].data;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = ebb__index_at(&c->in[0], i);
+        if (at < 0 || at >= n)
+            return ebb__fail(EBB_E_RANGE, "index %lld at position %lld is outside [0, %lld)",
+                             (long long)at, (long long)i, (long long)n);
+    }
+    if (count > 0) memset(out, 0, (size_t)(count * n) * sizeof *out);
+    for (int64_t i = 0; i < count; i++) out[i * n + ebb__index_at(&c->in[0], i)] = 1;
+    return EBB_OK;
+}
+
+const ebb_op ebb__op_one_hot = {
+    EBB_OP_HEAD(one_hot),
+    .doc = "out[i..., j] = 1 where j = index[i...], else 0; i64.",
+    .n_in = 1,
+    .n_out = 1,
+    .arg = {"index"},
+    .attr_bytes = sizeof(one_hot_attr),
+    .attrs = one_hot_attrs,
+    .flags = EBB_OP_INTEGER,
+    .bound = EBB_BOUND_MEMORY,
+    .shape = one_hot_shape,
+    .forward = one_hot_forward,
+    EBB_SAMPLES(
+        {.in = {"i64:4<5"}, .attr = "n_classes=5"}, {.in = {"u8:2x3<3"}, .attr = "n_classes=4"},
+        {.in = {"i32:<2"}, .attr = "n_classes=2"}, {.in = {"i64:0"}, .attr = "n_classes=3"}),
+};

@@ -1,0 +1,20 @@
+/* index.h - indices as operands: any integer dtype, negative ones counted from the end.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_OPS_INDEX_H
+#define EBB_OPS_INDEX_H
+
+#include "ops/operand.h"
+
+static inline int64_t ebb__index_wrap(int64_t i, int64_t n)
+{
+    return i < 0 ? i + n : i;
+}
+/* E_RANGE naming the first index outside [-n, n); called before anything is written. */
+ebb_status ebb__index_check(const ebb_view *index, int64_t n);
+/* What the gradient of an indexing operation needs to know of its input. */
+typedef struct ebb__index_grad_attr {
+    int64_t axis;
+    ebb_shape shape;
+} ebb__index_grad_attr;
+
+#endif

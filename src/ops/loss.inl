@@ -1,0 +1,64 @@
+/* loss.inl - losses of two tensors element by element, for one element type T.
+ * SPDX-License-Identifier: MIT */
+
+/* The sum over elements [lo, hi). */
+EBB_CLONES static double FN(square_sum)(const T *x, const T *y, int64_t lo, int64_t hi)
+{
+    enum { LANES = 16 };
+    double sum[LANES] = {0}, total = 0;
+    int64_t i = lo;
+    for (; i + LANES <= hi; i += LANES)
+        for (int q = 0; q < LANES; q++) {
+            double away = (double)x[i + q] - (double)y[i + q];
+            sum[q] += away * away;
+        }
+    for (int q = 0; i < hi; i++, q++) {
+        double away = (double)x[i] - (double)y[i];
+        sum[q] += away * away;
+    }
+    for (int q = 0; q < LANES; q++) total += sum[q];
+    return total;
+}
+
+/* log(p) no lower than -100, so that a certain and wrong answer costs a finite amount. */
+static double FN(bce_log)(double log_p)
+{
+    return log_p < -100 ? -100 : log_p;
+}
+
+static double FN(pair_sum)(const pair_work *w, int64_t lo, int64_t hi)
+{
+    const T *x = w->x, *y = w->y;
+    double sum = 0;
+    if (w->kind == PAIR_MSE) return FN(square_sum)(x, y, lo, hi);
+    for (int64_t i = lo; i < hi; i++) {
+        double a = (double)x[i], t = (double)y[i];
+        if (w->kind == PAIR_BCE)
+            sum -= t * FN(bce_log)(log(a)) + (1 - t) * FN(bce_log)(log1p(-a));
+        else /* log(1 + exp(a)) - a t, written for either sign of a */
+            sum += (a > 0 ? a : 0) - a * t + log1p(exp(-fabs(a)));
+    }
+    return sum;
+}
+
+/* dx = scale * (derivative by x), elements [lo, hi). */
+static void FN(pair_grad)(const pair_work *w, double scale, int64_t lo, int64_t hi)
+{
+    const T *x = w->x, *y = w->y;
+    T *dx = w->out;
+    if (w->kind == PAIR_MSE) {
+        T factor = (T)(2 * scale);
+        for (int64_t i = lo; i < hi; i++) dx[i] = factor * (x[i] - y[i]);
+        return;
+    }
+    for (int64_t i = lo; i < hi; i++) {
+        double a = (double)x[i], t = (double)y[i];
+        if (w->kind == PAIR_BCE) {
+            double spread = a * (1 - a);
+            dx[i] = (T)(scale * (a - t) / (spread < 1e-12 ? 1e-12 : spread));
+        } else {
+            double e = exp(-fabs(a)), p = a >= 0 ? 1 / (1 + e) : e / (1 + e);
+            dx[i] = (T)(scale * (p - t));
+        }
+    }
+}
