@@ -4,6 +4,7 @@
 
 #include "ops/ids.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -58,7 +59,10 @@ static void attributes_set(call *k, const subject *s)
         if (spec->kind == EBB_ATTR_SHAPE)
             *(ebb_shape *)at = EBB_SHAPE(value[0], value[1], value[2], value[3]);
         else
-            memcpy(at, value, spec->kind == EBB_ATTR_PAIR ? 16 : 8);
+            memcpy(at, value,
+                   spec->kind == EBB_ATTR_PAIR   ? 16
+                   : spec->kind == EBB_ATTR_BOOL ? sizeof(bool)
+                                                 : 8);
     }
 }
 
@@ -92,6 +96,7 @@ static void operand_init(ebb_view *v, void **memory, const operand *o, ebb_dtype
     v->data = *memory = guarded((size_t)n * ebb__dtype_size(dtype));
     for (int64_t i = 0; i < n; i++) {
         double value = number(&seed);
+        if (o->is_positive) value = 1 + value / 2;
         if (dtype == EBB_F64)
             ((double *)v->data)[i] = value;
         else
@@ -122,7 +127,7 @@ void call_init(call *k, const subject *s, ebb_dtype dtype, int32_t n_threads, ui
 
 void call_destroy(call *k)
 {
-    for (int i = 0; i < CALL_MAX_IN + 2; i++) guarded_free(k->memory[i]);
+    for (int i = 0; i < CALL_MAX_IN + CALL_MAX_OUT; i++) guarded_free(k->memory[i]);
     guarded_free(k->scratch);
     free(k->attr);
 }
@@ -139,13 +144,24 @@ void call_run(call *k, const ebb__override *override, void *backend)
         guards_check(k->out[i].data, k->out_bytes[i]);
 }
 
-double call_out(const call *k, int64_t i)
+static double element(const ebb_view *v, int64_t i)
 {
-    const void *data = k->out[0].data;
-    return k->out[0].dtype == EBB_F64 ? ((const double *)data)[i] : ((const float *)data)[i];
+    if (v->dtype == EBB_F64) return ((const double *)v->data)[i];
+    return (double)((const float *)v->data)[i];
 }
 
-int64_t call_out_elems(const call *k)
+double call_error(const call *got, const call *want)
 {
-    return ebb__n_elems(&k->out[0].shape);
+    double worst = 0;
+    for (int k = 0; k < want->c.n_out + want->c.n_aux; k++) {
+        const ebb_view *a = &got->out[k], *b = &want->out[k];
+        double top = 1e-30;
+        int64_t n = ebb__n_elems(&b->shape);
+        for (int64_t i = 0; i < n; i++) top = fmax(top, fabs(element(b, i)));
+        for (int64_t i = 0; i < n; i++) {
+            double error = fabs(element(a, i) - element(b, i)) / top;
+            worst = error <= worst ? worst : error;
+        }
+    }
+    return worst;
 }

@@ -7,12 +7,13 @@
 
 #include "op/op.h"
 
-enum { CALL_MAX_IN = 3, CALL_MAX_ATTRS = 6, CALL_GUARD = 256 };
+enum { CALL_MAX_IN = 5, CALL_MAX_OUT = 3, CALL_MAX_ATTRS = 6, CALL_GUARD = 256 };
 
 /* One operand. rank -1: absent. order[0] != order[1]: its axes lie in memory in that order. */
 typedef struct operand {
     int64_t rank, dims[EBB_MAX_DIMS];
     int order[EBB_MAX_DIMS];
+    bool is_positive; /* from [0.5, 1.5) instead of [-1, 1) */
 } operand;
 typedef struct attribute {
     const char *name;
@@ -26,10 +27,10 @@ typedef struct subject {
 
 typedef struct call {
     ebb__call c;
-    ebb_view in[CALL_MAX_IN], out[2];
-    void *memory[CALL_MAX_IN + 2], *attr;
+    ebb_view in[CALL_MAX_IN], out[CALL_MAX_OUT];
+    void *memory[CALL_MAX_IN + CALL_MAX_OUT], *attr;
     char *scratch;
-    size_t out_bytes[2];
+    size_t out_bytes[CALL_MAX_OUT];
 } call;
 
 /* The descriptor of that name; fails the test where there is none. */
@@ -39,7 +40,8 @@ void call_init(call *k, const subject *s, ebb_dtype dtype, int32_t n_threads, ui
 void call_destroy(call *k);
 /* With scratch of its own between guards, which are checked. override NULL: the reference. */
 void call_run(call *k, const ebb__override *override, void *backend);
-double call_out(const call *k, int64_t i);
-int64_t call_out_elems(const call *k);
+/* The largest difference between the outputs and by-products of two calls, relative to the
+ * largest value of each in `want`. NaN where one is. */
+double call_error(const call *got, const call *want);
 
 #endif

@@ -3,7 +3,7 @@
 #include "backend/onednn/build.h"
 
 /* Multiplications below which the reference kernel is done before oneDNN has started. */
-static const double MATMUL_WORTH = 16384;
+static const double MATMUL_WORTH = 32768;
 
 /* A factor as a matrix (or a stack of them) of `rank` axes. A vector is a row on the left, a
  * column on the right; missing batch axes and axes of length 1 get strides that oneDNN accepts.

@@ -32,7 +32,11 @@ typedef struct onednn {
     X(softmax, softmax, softmax)                                                               \
     X(softmax_grad, softmax, softmax_grad)                                                     \
     X(log_softmax, softmax, softmax)                                                           \
-    X(log_softmax_grad, softmax, softmax_grad)
+    X(log_softmax_grad, softmax, softmax_grad)                                                 \
+    X(avg_pool2d, avg_pool2d, avg_pool2d)                                                      \
+    X(avg_pool2d_grad, avg_pool2d, avg_pool2d_grad)                                            \
+    X(layer_norm, norm, layer_norm)                                                            \
+    X(layer_norm_grad, norm, layer_norm_grad)
 
 enum builder_index {
 #define X(name, worth, build) BUILDER_##name,

@@ -36,7 +36,8 @@ void ebb__dnnl_plan_destroy(ebb__dnnl_plan *p)
         frame_destroy(p, f);
     }
     for (int32_t i = 0; i < p->n_memories; i++) dnnl_memory_destroy(p->memory[i].of);
-    for (int32_t i = 0; i < p->n_steps; i++) dnnl_primitive_destroy(p->step[i].primitive);
+    for (int32_t i = 0; i < p->n_steps; i++)
+        if (p->step[i].primitive) dnnl_primitive_destroy(p->step[i].primitive);
     p->n_memories = p->n_steps = 0;
 }
 
@@ -81,17 +82,6 @@ int32_t ebb__dnnl_out(ebb__dnnl_plan *p, int32_t k, const ebb__dnnl_layout *l)
     return operand_add(p, EBB__DNNL_OUT, k, l);
 }
 
-static int32_t scratch_add(ebb__dnnl_plan *p, ebb__dnnl_md md)
-{
-    dnnl_memory_t of = NULL;
-    if (!plan_try(p, dnnl_memory_create(&of, md, p->engine, DNNL_MEMORY_NONE))) return -1;
-    int32_t m = memory_add(p, EBB__DNNL_SCRATCH, 0, of);
-    if (m < 0) return -1;
-    p->memory[m].offset = p->scratch_bytes;
-    p->scratch_bytes += (dnnl_memory_desc_get_size(md) + 63) & ~(size_t)63;
-    return m;
-}
-
 static ebb__dnnl_md memory_md(const ebb__dnnl_plan *p, int32_t memory)
 {
     ebb__dnnl_md md = NULL;
@@ -99,11 +89,48 @@ static ebb__dnnl_md memory_md(const ebb__dnnl_plan *p, int32_t memory)
     return md;
 }
 
+static void scratch_place(ebb__dnnl_plan *p, int32_t m)
+{
+    p->memory[m].offset = p->scratch_bytes;
+    p->scratch_bytes += (dnnl_memory_desc_get_size(memory_md(p, m)) + 63) & ~(size_t)63;
+}
+
+static int32_t scratch_add(ebb__dnnl_plan *p, ebb__dnnl_md md)
+{
+    dnnl_memory_t of = NULL;
+    if (!plan_try(p, dnnl_memory_create(&of, md, p->engine, DNNL_MEMORY_NONE))) return -1;
+    int32_t m = memory_add(p, EBB__DNNL_SCRATCH, 0, of);
+    if (m >= 0) scratch_place(p, m);
+    return m;
+}
+
 dnnl_primitive_t ebb__dnnl_make(ebb__dnnl_plan *p, const ebb__dnnl_request *r)
 {
     dnnl_primitive_t made = NULL;
     if (p->status == dnnl_success) plan_try(p, ebb__dnnl_primitive(&made, p->engine, r));
     return made;
+}
+
+int32_t ebb__dnnl_temporary(ebb__dnnl_plan *p, const ebb__dnnl_layout *l)
+{
+    int32_t m = operand_add(p, EBB__DNNL_SCRATCH, 0, l);
+    if (m >= 0) scratch_place(p, m);
+    return m;
+}
+
+void ebb__dnnl_own_step(ebb__dnnl_plan *p, ebb__dnnl_own own, int32_t to, int32_t from,
+                        int64_t n, double parameter)
+{
+    if (p->n_steps == EBB__DNNL_STEPS) {
+        plan_try(p, dnnl_unimplemented);
+        return;
+    }
+    int32_t s = p->n_steps++;
+    p->step[s].own = own;
+    p->step[s].n = n;
+    p->step[s].parameter = parameter;
+    p->step[s].arg[0].memory = to;
+    p->step[s].arg[1].memory = from;
 }
 
 void ebb__dnnl_step(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int32_t n,
@@ -279,6 +306,7 @@ static bool kernel_is_fast(dnnl_primitive_t primitive)
 {
     const char *name = NULL;
     const_dnnl_primitive_desc_t pd = NULL;
+    if (!primitive) return true;
     return dnnl_primitive_get_primitive_desc(primitive, &pd) == dnnl_success &&
            dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success &&
            strncmp(name, "ref", 3) != 0;
@@ -297,20 +325,36 @@ void ebb__dnnl_plan_finish(ebb__dnnl_plan *p)
         p->status = dnnl_out_of_memory;
 }
 
+static void *address_of(const ebb__dnnl_plan *p, const ebb__call *c, int32_t memory,
+                        int64_t first_item)
+{
+    char *at = (char *)c->scratch + p->memory[memory].offset;
+    int32_t index = p->memory[memory].index;
+    if (p->memory[memory].where == EBB__DNNL_IN) at = c->in[index].data;
+    if (p->memory[memory].where == EBB__DNNL_OUT) at = c->out[index].data;
+    return at + (size_t)first_item * p->memory[memory].item_bytes;
+}
+
 static dnnl_status_t addresses_set(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f,
                                    const ebb__call *c, int64_t first_item)
 {
     dnnl_status_t s = dnnl_success;
-    for (int32_t i = 0; i < p->n_memories && s == dnnl_success; i++) {
-        int32_t index = p->memory[i].index;
-        char *at = (char *)c->scratch + p->memory[i].offset;
-        if (p->memory[i].where == EBB__DNNL_IN) at = c->in[index].data;
-        if (p->memory[i].where == EBB__DNNL_OUT) at = c->out[index].data;
+    for (int32_t i = 0; i < p->n_memories && s == dnnl_success; i++)
         if (first_item == 0 || p->memory[i].item_bytes > 0)
-            s = dnnl_memory_set_data_handle(f->memory[i],
-                                            at + (size_t)first_item * p->memory[i].item_bytes);
-    }
+            s = dnnl_memory_set_data_handle(f->memory[i], address_of(p, c, i, first_item));
     return s;
+}
+
+static dnnl_status_t step_run(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f,
+                              const ebb__call *c, int32_t i)
+{
+    if (p->step[i].primitive)
+        return dnnl_primitive_execute(p->step[i].primitive, f->stream, p->step[i].n_args,
+                                      f->arg[i]);
+    p->step[i].own(address_of(p, c, p->step[i].arg[0].memory, 0),
+                   address_of(p, c, p->step[i].arg[1].memory, 0), p->step[i].n,
+                   p->step[i].parameter);
+    return dnnl_success;
 }
 
 static dnnl_status_t round_run(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f,
@@ -319,9 +363,7 @@ static dnnl_status_t round_run(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f
     dnnl_status_t s = addresses_set(p, f, c, first_item);
     int skipped = first_item == 0 ? EBB__DNNL_LATER : EBB__DNNL_FIRST;
     for (int32_t i = 0; i < p->n_steps && s == dnnl_success; i++)
-        if ((int)p->step[i].when != skipped)
-            s = dnnl_primitive_execute(p->step[i].primitive, f->stream, p->step[i].n_args,
-                                       f->arg[i]);
+        if ((int)p->step[i].when != skipped) s = step_run(p, f, c, i);
     return s;
 }
 

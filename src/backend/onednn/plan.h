@@ -16,10 +16,12 @@
 enum {
     EBB__DNNL_MEMORIES = 12,
     EBB__DNNL_STEPS = 6,
-    EBB__DNNL_ARGS = 6 /* of one step, its scratchpad included */
+    EBB__DNNL_ARGS = 10 /* of one step, its scratchpad included */
 };
 
 typedef struct ebb__dnnl_frame ebb__dnnl_frame;
+/* A step of our own: to[i] from from[i]; they may be the same. */
+typedef void (*ebb__dnnl_own)(float *to, const float *from, int64_t n, double parameter);
 typedef struct ebb__dnnl_plan {
     dnnl_engine_t engine;
     const ebb_allocator *allocator;
@@ -36,7 +38,10 @@ typedef struct ebb__dnnl_plan {
         dnnl_memory_t of; /* carries the descriptor; has no bytes */
     } memory[EBB__DNNL_MEMORIES];
     struct {
-        dnnl_primitive_t primitive;
+        dnnl_primitive_t primitive; /* NULL: own(memory arg[0], memory arg[1], n, parameter) */
+        ebb__dnnl_own own;
+        int64_t n;
+        double parameter;
         enum { EBB__DNNL_ALWAYS, EBB__DNNL_FIRST, EBB__DNNL_LATER } when; /* in which rounds */
         int32_t n_args;
         struct {
@@ -58,6 +63,7 @@ void ebb__dnnl_plan_destroy(ebb__dnnl_plan *p);
  */
 int32_t ebb__dnnl_in(ebb__dnnl_plan *p, int32_t i, const ebb__dnnl_layout *l);
 int32_t ebb__dnnl_out(ebb__dnnl_plan *p, int32_t k, const ebb__dnnl_layout *l);
+int32_t ebb__dnnl_temporary(ebb__dnnl_plan *p, const ebb__dnnl_layout *l);
 /* NULL on failure. The primitive goes into the plan with its step. */
 dnnl_primitive_t ebb__dnnl_make(ebb__dnnl_plan *p, const ebb__dnnl_request *r);
 /* The memory that the primitive reads as `arg` where it lies in `memory`: that one if the
@@ -74,6 +80,9 @@ int32_t ebb__dnnl_batch(ebb__dnnl_plan *p, int32_t memory, const ebb__dnnl_layou
 void ebb__dnnl_write_sum(ebb__dnnl_plan *p, int32_t written, int32_t memory);
 void ebb__dnnl_step(ebb__dnnl_plan *p, dnnl_primitive_t primitive, int32_t n,
                     const ebb__dnnl_argument *args);
+void ebb__dnnl_own_step(ebb__dnnl_plan *p, ebb__dnnl_own own, int32_t to, int32_t from,
+                        int64_t n, double parameter);
+
 /* Ends the building: status is success only if every step has a fast kernel. */
 void ebb__dnnl_plan_finish(ebb__dnnl_plan *p);
 

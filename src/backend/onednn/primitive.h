@@ -31,17 +31,21 @@ typedef enum ebb__dnnl_kind {
     EBB__DNNL_SOFTMAX,          /* dst from src, along axis */
     EBB__DNNL_SOFTMAX_GRAD,     /* src = gradient from dst (its gradient and its value) */
     EBB__DNNL_AVG_POOL,         /* dst from src */
-    EBB__DNNL_AVG_POOL_GRAD     /* src = gradient from dst */
+    EBB__DNNL_AVG_POOL_GRAD,    /* src = gradient from dst */
+    EBB__DNNL_LAYER_NORM,       /* dst, mean and variance from src, over the last axis */
+    EBB__DNNL_LAYER_NORM_GRAD   /* src, scale, shift = gradients from dst, src and these */
 } ebb__dnnl_kind;
 
 typedef struct ebb__dnnl_request {
     ebb__dnnl_kind kind;
-    ebb__dnnl_layout src, weight, bias, dst;
+    ebb__dnnl_layout src, weight, bias, dst; /* weight: the statistics of a norm */
     /* of the two spatial axes */
     dnnl_dims_t stride, padding, dilation /* 1: dense */, kernel;
     int32_t axis;
     bool log;         /* of the softmax */
     bool exclude_pad; /* of the average */
+    bool scale, shift;
+    double eps;
 } ebb__dnnl_request;
 
 /* Scratchpads are the caller's. Made for the thread count that OpenMP has now. */

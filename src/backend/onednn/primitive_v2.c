@@ -10,6 +10,7 @@ typedef union op_desc {
     dnnl_matmul_desc_t matmul;
     dnnl_softmax_v2_desc_t softmax;
     dnnl_pooling_v2_desc_t pool;
+    dnnl_layer_normalization_desc_t norm;
 } op_desc;
 
 typedef struct descs {
@@ -64,6 +65,17 @@ static dnnl_status_t pool_init(dnnl_pooling_v2_desc_t *d, const ebb__dnnl_reques
                                               dense, r->padding, r->padding);
 }
 
+static dnnl_status_t norm_init(dnnl_layer_normalization_desc_t *d, const ebb__dnnl_request *r,
+                               bool forward, const descs *m)
+{
+    unsigned flags = (r->scale ? dnnl_use_scale : 0u) | (r->shift ? dnnl_use_shift : 0u);
+    if (forward)
+        return dnnl_layer_normalization_forward_desc_init(d, dnnl_forward_training, &m->src,
+                                                          &m->weight, (float)r->eps, flags);
+    return dnnl_layer_normalization_backward_desc_init(d, dnnl_backward, &m->src, &m->src,
+                                                       &m->weight, (float)r->eps, flags);
+}
+
 static dnnl_status_t op_init(op_desc *d, const ebb__dnnl_request *r, ebb__dnnl_kind kind,
                              const descs *m)
 {
@@ -81,6 +93,9 @@ static dnnl_status_t op_init(op_desc *d, const ebb__dnnl_request *r, ebb__dnnl_k
     case EBB__DNNL_AVG_POOL:
     case EBB__DNNL_AVG_POOL_GRAD:
         return pool_init(&d->pool, r, kind == EBB__DNNL_AVG_POOL, m);
+    case EBB__DNNL_LAYER_NORM:
+    case EBB__DNNL_LAYER_NORM_GRAD:
+        return norm_init(&d->norm, r, kind == EBB__DNNL_LAYER_NORM, m);
     default:
         return conv_init(&d->conv, r, kind, m);
     }
@@ -97,6 +112,8 @@ static ebb__dnnl_kind forward_of(ebb__dnnl_kind kind)
         return EBB__DNNL_SOFTMAX;
     case EBB__DNNL_AVG_POOL_GRAD:
         return EBB__DNNL_AVG_POOL;
+    case EBB__DNNL_LAYER_NORM_GRAD:
+        return EBB__DNNL_LAYER_NORM;
     default:
         return kind;
     }
