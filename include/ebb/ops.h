@@ -478,6 +478,93 @@ EBB_API EBB_NODISCARD ebb_status ebb_min(ebb_tensor **values_out, ebb_tensor **i
  *   axis       along which is summed */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_cumsum(ebb_tensor *x, int64_t axis);
 
+/* out = mean((x - y)^2), a scalar; x and y have one shape. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_mse(ebb_tensor *x, ebb_tensor *y);
+
+/* out = -mean(y log(x) + (1 - y) log(1 - x)) of probabilities x, logarithms no lower than
+ * -100; the gradient at x = y in {0, 1} is 0. bce_with_logits keeps more digits. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bce(ebb_tensor *x, ebb_tensor *y);
+
+/* out = mean(max(x, 0) - x y + log(1 + exp(-|x|))): binary cross-entropy of sigmoid(x)
+ * against y, without overflow. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bce_with_logits(ebb_tensor *x, ebb_tensor *y);
+
+/* out = mean(|x - y|), a scalar; x and y have one shape. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_l1(ebb_tensor *x, ebb_tensor *y);
+
+typedef struct ebb_smooth_l1_options {
+    double beta; /* |x - y| from which it is linear; 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_smooth_l1_options;
+/* out = mean of (x - y)^2 / (2 beta) where |x - y| < beta, of |x - y| - beta / 2 elsewhere. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_smooth_l1(ebb_tensor *x, ebb_tensor *y,
+                                                const ebb_smooth_l1_options *options);
+
+/* out[i..., j, k...] = x[i..., index[i..., j, k...], k...] along one axis; negative indices
+ * count from the end.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_gather(ebb_tensor *x, ebb_tensor *index, int64_t axis);
+
+/* x with src[i..., j, k...] added at [i..., index[i..., j, k...], k...]; src has index's
+ * shape; repeated places add up.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_scatter_add(ebb_tensor *x, ebb_tensor *index,
+                                                  ebb_tensor *src, int64_t axis);
+
+/* out[..., j, ...] = x[..., index[j], ...] along one axis; negative indices count from the
+ * end.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_index_select(ebb_tensor *x, ebb_tensor *index,
+                                                   int64_t axis);
+
+/* x with src[..., j, ...] added at [..., index[j], ...]; repeated indices add up.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_index_add(ebb_tensor *x, ebb_tensor *index,
+                                                ebb_tensor *src, int64_t axis);
+
+/* out[i..., :] = w[index[i...], :]; index has any shape, negative ones count from the end. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_embedding(ebb_tensor *w, ebb_tensor *index);
+
+/* out[i..., j] = 1 where j = index[i...], else 0; i64.
+ *   n_classes  length of the new axis */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_one_hot(ebb_tensor *index, int64_t n_classes);
+
+/* The tensors of a list one after another along an axis they have.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_cat(ebb_tensor *const *xs, int64_t n, int64_t axis);
+
+/* The tensors of a list, of one shape, along a new axis.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_stack(ebb_tensor *const *xs, int64_t n, int64_t axis);
+
+/* x in parts of `size` along an axis, the last one shorter where it does not divide evenly.
+ *   size       length of each part; the last may be shorter
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_status ebb_split(ebb_tensor **parts_out, int64_t n_out, ebb_tensor *x,
+                                           int64_t size, int64_t axis);
+
+/* x where column <= row + diagonal, 0 elsewhere, in the last two axes.
+ *   diagonal   0: the main one, positive: above it */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_tril(ebb_tensor *x, int64_t diagonal);
+
+/* x where column >= row + diagonal, 0 elsewhere, in the last two axes.
+ *   diagonal   0: the main one, positive: above it */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_triu(ebb_tensor *x, int64_t diagonal);
+
+typedef struct ebb_attention_options {
+    bool causal; /* place i sees keys 0 to i only */
+    double scale; /* 0: 1 / sqrt(d) */
+    uint64_t reserved[4]; /* zero */
+} ebb_attention_options;
+/* out = softmax(scale * q k' + mask) v over keys; q is (..., l, d), k (..., s, d), v (...,
+ * s, e); mask broadcasts to (..., l, s): bool (true: may look) or a number added. A formula
+ * of other operations: its memory grows with l * s.
+ *   mask       may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_scaled_dot_product_attention(ebb_tensor *q, ebb_tensor *k,
+                                                                   ebb_tensor *v,
+                                                                   ebb_tensor *mask,
+                                                                   const ebb_attention_options *options);
+
 /* The caller's line in messages. Arguments are evaluated first, so that a nested call cannot
  * leave its own line behind. EBB_NO_SITES: without. */
 #ifndef EBB_NO_SITES
@@ -1220,6 +1307,138 @@ static inline EBB_NODISCARD ebb_tensor *ebb__cumsum_at(const char *file, int32_t
     return (ebb_cumsum)(x, axis);
 }
 #define ebb_cumsum(...) ebb__cumsum_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__mse_at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_mse)(x, y);
+}
+#define ebb_mse(...) ebb__mse_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bce_at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_bce)(x, y);
+}
+#define ebb_bce(...) ebb__bce_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bce_with_logits_at(const char *file, int32_t line,
+                                                                ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_bce_with_logits)(x, y);
+}
+#define ebb_bce_with_logits(...) ebb__bce_with_logits_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__l1_at(const char *file, int32_t line,
+                                                   ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    return (ebb_l1)(x, y);
+}
+#define ebb_l1(...) ebb__l1_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__smooth_l1_at(const char *file, int32_t line,
+                                                          ebb_tensor *x, ebb_tensor *y,
+                                                          const ebb_smooth_l1_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_smooth_l1)(x, y, options);
+}
+#define ebb_smooth_l1(...) ebb__smooth_l1_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__gather_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, ebb_tensor *index,
+                                                       int64_t axis)
+{
+    ebb__at(file, line);
+    return (ebb_gather)(x, index, axis);
+}
+#define ebb_gather(...) ebb__gather_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__scatter_add_at(const char *file, int32_t line,
+                                                            ebb_tensor *x, ebb_tensor *index,
+                                                            ebb_tensor *src, int64_t axis)
+{
+    ebb__at(file, line);
+    return (ebb_scatter_add)(x, index, src, axis);
+}
+#define ebb_scatter_add(...) ebb__scatter_add_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__index_select_at(const char *file, int32_t line,
+                                                             ebb_tensor *x, ebb_tensor *index,
+                                                             int64_t axis)
+{
+    ebb__at(file, line);
+    return (ebb_index_select)(x, index, axis);
+}
+#define ebb_index_select(...) ebb__index_select_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__index_add_at(const char *file, int32_t line,
+                                                          ebb_tensor *x, ebb_tensor *index,
+                                                          ebb_tensor *src, int64_t axis)
+{
+    ebb__at(file, line);
+    return (ebb_index_add)(x, index, src, axis);
+}
+#define ebb_index_add(...) ebb__index_add_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__embedding_at(const char *file, int32_t line,
+                                                          ebb_tensor *w, ebb_tensor *index)
+{
+    ebb__at(file, line);
+    return (ebb_embedding)(w, index);
+}
+#define ebb_embedding(...) ebb__embedding_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__one_hot_at(const char *file, int32_t line,
+                                                        ebb_tensor *index, int64_t n_classes)
+{
+    ebb__at(file, line);
+    return (ebb_one_hot)(index, n_classes);
+}
+#define ebb_one_hot(...) ebb__one_hot_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__cat_at(const char *file, int32_t line,
+                                                    ebb_tensor *const *xs, int64_t n,
+                                                    int64_t axis)
+{
+    ebb__at(file, line);
+    return (ebb_cat)(xs, n, axis);
+}
+#define ebb_cat(...) ebb__cat_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__stack_at(const char *file, int32_t line,
+                                                      ebb_tensor *const *xs, int64_t n,
+                                                      int64_t axis)
+{
+    ebb__at(file, line);
+    return (ebb_stack)(xs, n, axis);
+}
+#define ebb_stack(...) ebb__stack_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__split_at(const char *file, int32_t line,
+                                                     ebb_tensor **parts_out, int64_t n_out,
+                                                     ebb_tensor *x, int64_t size, int64_t axis)
+{
+    ebb__at(file, line);
+    return (ebb_split)(parts_out, n_out, x, size, axis);
+}
+#define ebb_split(...) ebb__split_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__tril_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, int64_t diagonal)
+{
+    ebb__at(file, line);
+    return (ebb_tril)(x, diagonal);
+}
+#define ebb_tril(...) ebb__tril_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__triu_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, int64_t diagonal)
+{
+    ebb__at(file, line);
+    return (ebb_triu)(x, diagonal);
+}
+#define ebb_triu(...) ebb__triu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__scaled_dot_product_attention_at(const char *file,
+                                                                             int32_t line,
+                                                                             ebb_tensor *q,
+                                                                             ebb_tensor *k,
+                                                                             ebb_tensor *v,
+                                                                             ebb_tensor *mask,
+                                                                             const ebb_attention_options *options)
+{
+    ebb__at(file, line);
+    return (ebb_scaled_dot_product_attention)(q, k, v, mask, options);
+}
+#define ebb_scaled_dot_product_attention(...) ebb__scaled_dot_product_attention_at(__FILE__, __LINE__, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

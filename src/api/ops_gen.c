@@ -1225,3 +1225,214 @@ ebb_tensor *ebb_cumsum(ebb_tensor *x, int64_t axis)
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_cumsum, &attr, 1, in);
 }
+
+ebb_tensor *ebb_mse(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_mse, NULL, 2, in);
+}
+
+ebb_tensor *ebb_bce(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_bce, NULL, 2, in);
+}
+
+ebb_tensor *ebb_bce_with_logits(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_bce_with_logits, NULL, 2, in);
+}
+
+ebb_tensor *ebb_l1(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_l1, NULL, 2, in);
+}
+
+struct smooth_l1_attr {
+    double beta;
+};
+_Static_assert(sizeof(struct smooth_l1_attr) == 8, "smooth_l1");
+_Static_assert(offsetof(struct smooth_l1_attr, beta) == 0, "smooth_l1");
+ebb_tensor *ebb_smooth_l1(ebb_tensor *x, ebb_tensor *y, const ebb_smooth_l1_options *options)
+{
+    struct smooth_l1_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_smooth_l1, options->reserved) != EBB_OK) return NULL;
+        attr.beta = options->beta;
+    }
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_smooth_l1, &attr, 2, in);
+}
+
+struct gather_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct gather_attr) == 8, "gather");
+_Static_assert(offsetof(struct gather_attr, axis) == 0, "gather");
+ebb_tensor *ebb_gather(ebb_tensor *x, ebb_tensor *index, int64_t axis)
+{
+    struct gather_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x, index};
+    return ebb__call1(NULL, &ebb__op_gather, &attr, 2, in);
+}
+
+struct scatter_add_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct scatter_add_attr) == 8, "scatter_add");
+_Static_assert(offsetof(struct scatter_add_attr, axis) == 0, "scatter_add");
+ebb_tensor *ebb_scatter_add(ebb_tensor *x, ebb_tensor *index, ebb_tensor *src, int64_t axis)
+{
+    struct scatter_add_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x, index, src};
+    return ebb__call1(NULL, &ebb__op_scatter_add, &attr, 3, in);
+}
+
+struct index_select_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct index_select_attr) == 8, "index_select");
+_Static_assert(offsetof(struct index_select_attr, axis) == 0, "index_select");
+ebb_tensor *ebb_index_select(ebb_tensor *x, ebb_tensor *index, int64_t axis)
+{
+    struct index_select_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x, index};
+    return ebb__call1(NULL, &ebb__op_index_select, &attr, 2, in);
+}
+
+struct index_add_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct index_add_attr) == 8, "index_add");
+_Static_assert(offsetof(struct index_add_attr, axis) == 0, "index_add");
+ebb_tensor *ebb_index_add(ebb_tensor *x, ebb_tensor *index, ebb_tensor *src, int64_t axis)
+{
+    struct index_add_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x, index, src};
+    return ebb__call1(NULL, &ebb__op_index_add, &attr, 3, in);
+}
+
+ebb_tensor *ebb_embedding(ebb_tensor *w, ebb_tensor *index)
+{
+    ebb_tensor *const in[] = {w, index};
+    return ebb__call1(NULL, &ebb__op_embedding, NULL, 2, in);
+}
+
+struct one_hot_attr {
+    int64_t n_classes;
+};
+_Static_assert(sizeof(struct one_hot_attr) == 8, "one_hot");
+_Static_assert(offsetof(struct one_hot_attr, n_classes) == 0, "one_hot");
+ebb_tensor *ebb_one_hot(ebb_tensor *index, int64_t n_classes)
+{
+    struct one_hot_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.n_classes = n_classes;
+    ebb_tensor *const in[] = {index};
+    return ebb__call1(NULL, &ebb__op_one_hot, &attr, 1, in);
+}
+
+struct cat_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct cat_attr) == 8, "cat");
+_Static_assert(offsetof(struct cat_attr, axis) == 0, "cat");
+ebb_tensor *ebb_cat(ebb_tensor *const *xs, int64_t n, int64_t axis)
+{
+    struct cat_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    return ebb__call_list(&ebb__op_cat, &attr, xs, n);
+}
+
+struct stack_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct stack_attr) == 8, "stack");
+_Static_assert(offsetof(struct stack_attr, axis) == 0, "stack");
+ebb_tensor *ebb_stack(ebb_tensor *const *xs, int64_t n, int64_t axis)
+{
+    struct stack_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    return ebb__call_list(&ebb__op_stack, &attr, xs, n);
+}
+
+struct split_attr {
+    int64_t size;
+    int64_t axis;
+};
+_Static_assert(sizeof(struct split_attr) == 16, "split");
+_Static_assert(offsetof(struct split_attr, size) == 0, "split");
+_Static_assert(offsetof(struct split_attr, axis) == 8, "split");
+ebb_status ebb_split(ebb_tensor **parts_out, int64_t n_out, ebb_tensor *x, int64_t size,
+                     int64_t axis)
+{
+    struct split_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.size = size;
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    return ebb__call_parts(parts_out, n_out, &ebb__op_split, &attr, in);
+}
+
+struct tril_attr {
+    int64_t diagonal;
+};
+_Static_assert(sizeof(struct tril_attr) == 8, "tril");
+_Static_assert(offsetof(struct tril_attr, diagonal) == 0, "tril");
+ebb_tensor *ebb_tril(ebb_tensor *x, int64_t diagonal)
+{
+    struct tril_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.diagonal = diagonal;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_tril, &attr, 1, in);
+}
+
+struct triu_attr {
+    int64_t diagonal;
+};
+_Static_assert(sizeof(struct triu_attr) == 8, "triu");
+_Static_assert(offsetof(struct triu_attr, diagonal) == 0, "triu");
+ebb_tensor *ebb_triu(ebb_tensor *x, int64_t diagonal)
+{
+    struct triu_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.diagonal = diagonal;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_triu, &attr, 1, in);
+}
+
+struct scaled_dot_product_attention_attr {
+    bool causal;
+    double scale;
+};
+_Static_assert(sizeof(struct scaled_dot_product_attention_attr) == 16, "scaled_dot_product_attention");
+_Static_assert(offsetof(struct scaled_dot_product_attention_attr, causal) == 0, "scaled_dot_product_attention");
+_Static_assert(offsetof(struct scaled_dot_product_attention_attr, scale) == 8, "scaled_dot_product_attention");
+ebb_tensor *ebb_scaled_dot_product_attention(ebb_tensor *q, ebb_tensor *k, ebb_tensor *v,
+                                             ebb_tensor *mask,
+                                             const ebb_attention_options *options)
+{
+    struct scaled_dot_product_attention_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_scaled_dot_product_attention, options->reserved) != EBB_OK) return NULL;
+        attr.causal = options->causal;
+        attr.scale = options->scale;
+    }
+    ebb_tensor *const in[] = {q, k, v, mask};
+    return ebb__call1(NULL, &ebb__op_scaled_dot_product_attention, &attr, 4, in);
+}
