@@ -108,16 +108,19 @@ static void the_tightest_hole_is_taken(void **state)
     test_memory memory = {0};
     ebb_allocator allocator = test_allocator(&memory);
     ebb__arena *a = ebb__arena_create(&allocator);
-    const size_t size[] = {640, 448, 1280, 576, 960};
-    void *hole[5], *wall[5];
-    for (int i = 0; i < 5; i++) {
+    /* the last three are in one bin */
+    const size_t size[] = {640, 448, 1280, 576, 960, 70 * 64, 66 * 64, 68 * 64};
+    void *hole[8], *wall[8];
+    for (int i = 0; i < 8; i++) {
         hole[i] = ebb__arena_alloc(a, size[i]);
         wall[i] = ebb__arena_alloc(a, 64);
     }
-    for (int i = 0; i < 5; i++) ebb__arena_free(a, hole[i], size[i]);
+    for (int i = 0; i < 8; i++) ebb__arena_free(a, hole[i], size[i]);
     assert_ptr_equal(ebb__arena_alloc(a, 576), hole[3]);
     assert_ptr_equal(ebb__arena_alloc(a, 900), hole[4]);
     assert_ptr_equal(ebb__arena_alloc(a, 448), hole[1]);
+    assert_ptr_equal(ebb__arena_alloc(a, 65 * 64), hole[6]);
+    assert_ptr_equal(ebb__arena_alloc(a, 65 * 64), hole[7]);
     (void)wall;
     ebb__arena_destroy(a);
 }

@@ -205,6 +205,59 @@ static void a_dropped_value_is_made_before_it_is_written_to(void **state)
     ebb__storage_release(s);
 }
 
+/* A policy under pressure: making one value again costs another its bytes. */
+static ebb__value *rivals[3];
+static ebb_status evicting_restore(ebb__value *v)
+{
+    n_restored++;
+    assert_true(n_restored < 10);
+    for (int i = 0; i < 3; i++)
+        if (rivals[i] != v) ebb__value_drop(rivals[i]);
+    return test_restore(v);
+}
+
+static void a_write_ends_although_what_it_makes_could_be_evicted(void **state)
+{
+    (void)state;
+    ebb__storage *s = storage_of(test_source(&ctx, TEST_N, 7));
+    for (int i = 0; i < 3; i++) {
+        rivals[i] = test_map(&ctx, s->value);
+        assert_true(ebb__value_drop(rivals[i]));
+    }
+    n_restored = 0;
+    assert_int_equal(ebb__storage_write(s, "write", evicting_restore), EBB_OK);
+    assert_int_equal(n_restored, 3);
+    write_all(s, 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(test_at(rivals[i], 0), 22);
+        ebb__value_unuse(rivals[i]);
+    }
+    ebb__storage_release(s);
+}
+
+/* What is made of a value that has lost its bytes cannot be made again. */
+static void a_moved_value_cannot_be_read_by_a_recipe(void **state)
+{
+    (void)state;
+    ebb__storage *s = storage_of(test_source(&ctx, TEST_N, 7));
+    ebb__value *old = ebb__value_use(s->value), *y;
+    ebb__record *r;
+    assert_int_equal(ebb__storage_write(s, "write", NULL), EBB_OK);
+    assert_int_equal(ebb__record_create(&r, &ctx, NULL, 1, 1, true, 0), EBB_OK);
+    assert_int_equal(ebb__value_create(&y, &ctx, 128, EBB_KIND_ACTIVATION), EBB_OK);
+    r->in[0] = old;
+    r->out[0] = y;
+    ebb__record_link(r);
+    assert_false(ebb__value_can_drop(y));
+    assert_null(r->in[0]);
+    assert_null(r->out[0]);
+    sound();
+    ebb__record_release(r);
+    ebb__value_unuse(y);
+    ebb__value_unuse(old);
+    ebb__storage_release(s);
+}
+
 static ebb_status refusing_restore(ebb__value *v)
 {
     (void)v;
@@ -246,6 +299,8 @@ int main(void)
         TEST(dropped_values_that_need_the_old_bytes_are_made_first),
         TEST(a_dropped_value_behind_an_unneeded_one_is_safe),
         TEST(a_dropped_value_is_made_before_it_is_written_to),
+        TEST(a_write_ends_although_what_it_makes_could_be_evicted),
+        TEST(a_moved_value_cannot_be_read_by_a_recipe),
         TEST(a_refused_write_changes_no_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

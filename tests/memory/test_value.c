@@ -177,8 +177,13 @@ static void adopted_memory_goes_back_with_its_context(void **state)
         assert_int_equal(ebb__value_adopt(&v, &other, &other, 8, count_done, NULL), EBB_OK);
     assert_int_equal(ebb__value_create(&v, &other, 5000, EBB_KIND_DATA), EBB_OK);
     assert_int_equal(ebb__value_create(&v, &other, 5, EBB_KIND_DATA), EBB_OK);
+    /* moved by a write, while the old value is still held */
+    ebb__storage *s;
+    assert_int_equal(ebb__value_adopt(&v, &other, &other, 8, count_done, NULL), EBB_OK);
+    assert_int_equal(ebb__storage_create(&s, ebb__value_use(v)), EBB_OK);
+    assert_int_equal(ebb__storage_write(s, "write", NULL), EBB_OK);
     test_context_end(&other);
-    assert_int_equal(n_done, 3);
+    assert_int_equal(n_done, 4);
 }
 
 /* A done hook that lets go of the next adopted value: N deep, on a small stack. */
