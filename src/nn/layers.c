@@ -61,7 +61,8 @@ ebb_tensor *ebb_nn_batch_norm_forward(const ebb_nn_batch_norm *m, ebb_tensor *x,
 ebb_nn_conv2d ebb_nn_conv2d_make(ebb_params *p, const char *name, int64_t n_in, int64_t n_out,
                                  int64_t kernel, const ebb_conv2d_options *options)
 {
-    ebb_nn_conv2d m = {.options = options ? *options : (ebb_conv2d_options){0}};
+    ebb_nn_conv2d m = {NULL};
+    if (options) m.options = *options;
     const int64_t groups = m.options.groups ? m.options.groups : 1;
     ebb_params *own = ebb_params_sub(p, "%s", name);
     /* Divisible or not, the convolution itself says what does not fit. */

@@ -74,6 +74,7 @@ static void the_first_failure_is_kept_and_null_passes_on(void **state)
     assert_null(ebb_params_sub(NULL, "x"));
     assert_int_equal(ebb_error_status(), EBB_E_MISUSE);
     ebb_error_clear();
+    EBB_SCOPE(scope);
     (void)ebb_fail(EBB_E_IO, "something before");
     assert_null(ebb_param(NULL, "x", EBB_F32, EBB_SHAPE(2), ebb_constant(0)));
     ebb_nn_linear none = ebb_nn_linear_make(NULL, "x", 2, 2);
@@ -175,21 +176,26 @@ static void the_seed_decides_where_training_starts(void **state)
 static void bytes_are_accounted_and_given_back(void **state)
 {
     ebb_context *ctx = *state;
-    ebb_stats before, s;
-    ebb_stats_get(&before, ctx);
-    ebb_params *p = new_set(ctx);
-    (void)ebb_nn_conv2d_make(p, "conv", 3, 8, 5, NULL);
-    (void)ebb_nn_lstm_make(p, "lstm", 7, 9);
-    assert_ok(ebb_params_status(p));
-    ebb_stats_get(&s, ctx);
-    assert_int_equal(s.bytes[EBB_KIND_PARAMETER], 4 * (8 * 3 * 25 + 8 + 36 * 7 + 36 * 9 + 36));
-    assert_int_equal(s.bytes[EBB_KIND_ACTIVATION], 0);
-    ebb_params_keep(p);
-    ebb_params_release(p);
-    assert_int_equal(ebb_params_count(p), 5);
-    ebb_params_release(p);
-    ebb_stats_get(&s, ctx);
-    assert_int_equal(s.used_bytes, before.used_bytes);
+    ebb_stats s;
+    size_t after[2];
+    for (int i = 0; i < 2; i++) { /* the first also pays for what the context keeps for all */
+        ebb_params *p = new_set(ctx);
+        (void)ebb_nn_conv2d_make(p, "conv", 3, 8, 5, NULL);
+        (void)ebb_nn_lstm_make(p, "lstm", 7, 9);
+        assert_ok(ebb_params_status(p));
+        ebb_stats_get(&s, ctx);
+        assert_int_equal(s.bytes[EBB_KIND_PARAMETER],
+                         4 * (8 * 3 * 25 + 8 + 36 * 7 + 36 * 9 + 36));
+        assert_int_equal(s.bytes[EBB_KIND_ACTIVATION], 0);
+        ebb_params_keep(p);
+        ebb_params_release(p);
+        assert_int_equal(ebb_params_count(p), 5);
+        ebb_params_release(p);
+        ebb_stats_get(&s, ctx);
+        assert_int_equal(s.bytes[EBB_KIND_PARAMETER], 0);
+        after[i] = s.used_bytes;
+    }
+    assert_int_equal(after[0], after[1]);
     ebb_params_release(NULL);
 }
 
@@ -260,7 +266,9 @@ static void what_was_saved_is_loaded_bit_for_bit(void **state)
     ebb_stats_get(&before, *state);
     assert_ok(ebb_params_load(b.params, file, NULL));
     ebb_stats_get(&s, *state);
-    assert_int_equal(s.used_bytes, before.used_bytes);
+    assert_int_equal(s.bytes[EBB_KIND_PARAMETER], before.bytes[EBB_KIND_PARAMETER]);
+    assert_int_equal(s.bytes[EBB_KIND_TEMPORARY], 0);
+    assert_true(s.used_bytes <= before.used_bytes);
     expect_equal(a.params, b.params, true);
     assert_true(ebb_requires_grad(b.conv.weight));
     /* A subtree is saved under its own names. */
