@@ -140,6 +140,65 @@ EBB_API EBB_NODISCARD ebb_status ebb_graph_consume(const ebb_graph_edge *roots, 
                                                    const ebb_graph_visitor *visitor,
                                                    const ebb_graph_consume_options *options);
 
+/* ---- what is there, and why
+ * --------------------------------------------------------------------
+ *
+ * Exact when no other call on the space is in progress; only ebb_graph_stats_get and
+ * ebb_graph_label_set may be called while others are. */
+
+typedef struct ebb_graph_stats {
+    int64_t live, spent, severed;  /* interior nodes now; the last two have handles only */
+    int64_t leaves, leaves_in_use; /* now; in use: a live node has an edge to it */
+    int64_t edges;                 /* of live nodes, now */
+    int64_t nodes_created, nodes_freed, leaves_created,
+        leaves_freed;                      /* in all; interior nodes */
+    int64_t nodes_consumed, nodes_severed; /* in all */
+    int64_t backwards;                     /* in all; consuming ones */
+    size_t object_bytes, memory_bytes;     /* of nodes; taken from the allocator for them */
+    uint64_t reserved[8];
+} ebb_graph_stats;
+EBB_API void ebb_graph_stats_get(ebb_graph_stats *out, const ebb_graph_space *space);
+
+/* What a consuming backward from these roots would do now. */
+typedef struct ebb_graph_forecast {
+    int64_t n_spent, n_severed;
+    int64_t n_severed_held; /* of these, nodes somebody has a handle on */
+    bool severs_node;       /* the node asked about would be severed or spent */
+    uint64_t reserved[4];
+} ebb_graph_forecast;
+/* node may be NULL. Errors: as ebb_graph_consume; E_NOMEM. */
+EBB_API EBB_NODISCARD ebb_status ebb_graph_forecast_get(ebb_graph_forecast *out,
+                                                        const ebb_graph_edge *roots,
+                                                        int64_t n_roots,
+                                                        const ebb_graph_node *node);
+
+/* A name for a node in explanations and dumps, copied; NULL takes it away. Errors: E_NOMEM. */
+EBB_API EBB_NODISCARD ebb_status ebb_graph_label_set(ebb_graph_node *node, const char *label);
+/* NULL where it has none; valid until it is set again or the node is freed. */
+EBB_API const char *ebb_graph_label(const ebb_graph_node *node);
+
+/* Why a node is alive: the shortest chain from a node that somebody has a handle on, through
+ * edges to parents, to the node itself. */
+typedef struct ebb_graph_reason {
+    ebb_graph_node *node; /* borrowed */
+    int64_t n_handles;    /* on this node; more than 0 only at the head of the chain */
+    uint32_t tag;
+    const char *label; /* or NULL */
+} ebb_graph_reason;
+/* Writes the first `size` members of the chain, its head first, and its whole length to n_out:
+ * 1 where the node has a handle itself, 0 where nothing holds it (a callback asks about a node
+ * that is going). Errors: E_NOMEM, E_MISUSE. */
+EBB_API EBB_NODISCARD ebb_status ebb_graph_explain(ebb_graph_reason *chain, int64_t size,
+                                                   int64_t *n_out, ebb_graph_node *node);
+EBB_API int64_t ebb_graph_node_handles(const ebb_graph_node *node);
+
+typedef enum ebb_graph_format { EBB_GRAPH_DOT = 1, EBB_GRAPH_JSON } ebb_graph_format;
+/* Writes all nodes and edges as text, in pieces. */
+EBB_API EBB_NODISCARD ebb_status ebb_graph_dump(ebb_graph_space *space, ebb_graph_format format,
+                                                void (*write)(void *user, const char *text,
+                                                              size_t n),
+                                                void *user);
+
 #ifdef __cplusplus
 }
 #endif

@@ -58,8 +58,8 @@ static void sever_all(haul *h)
         h->tag = e->parent->tomb_tag;
         node_lock(child);
         unsigned state = node_state(child);
-        if (state == NODE_LINKING && !child->sev) {
-            child->sev = 1;
+        if (state == NODE_LINKING && !(child->marks & NODE_CUT)) {
+            child->marks |= NODE_CUT;
             tomb_set(child, h);
         } else if (state == NODE_LIVE) {
             node_state_set(child, NODE_SEVERED);

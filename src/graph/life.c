@@ -17,6 +17,7 @@ static inline void pending_push(node *n)
 static void node_memory_free(node *n, ebb__pool_part *part)
 {
     ebb_graph_space *space = n->space;
+    if (n->marks & NODE_LABELLED) ebb__graph_label_drop(n);
     n->space = NULL;
     if (n->flags & NODE_BIG)
         ebb__graph_big_free(space, n);

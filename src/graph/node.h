@@ -39,6 +39,8 @@ enum {
     NODE_BIG = 2
 }; /* flags: of a single-threaded space; not from the pool */
 
+enum { NODE_CUT = 1, NODE_LABELLED = 2 }; /* marks: severed while LINKING; has a label */
+
 /* One tracked input of a node. parent stays as recorded; it is valid while the node is LIVE or
  * the parent pinned. */
 typedef struct edge {
@@ -53,14 +55,14 @@ struct ebb_graph_node {
     ebb__lock lock;
     atomic_uchar state;
     uint8_t flags; /* constant */
-    uint8_t sev;   /* severed while LINKING */
+    uint8_t marks; /* NODE_CUT, NODE_LABELLED */
     atomic_uint pins;
     uint32_t uses; /* of an interior node */
     uint32_t tag;
     uint32_t n_parents;
     union {
         uint32_t mark;     /* index in the walk mark_walk */
-        uint32_t tomb_tag; /* SPENT, SEVERED or sev */
+        uint32_t tomb_tag; /* SPENT, SEVERED or NODE_CUT */
     };
     uint64_t sequence;
     uint64_t mark_walk;
@@ -70,7 +72,7 @@ struct ebb_graph_node {
     void (*payload_free)(void *);
     union {
         edge *children;
-        uint64_t tomb_number; /* SPENT, SEVERED or sev */
+        uint64_t tomb_number; /* SPENT, SEVERED or NODE_CUT */
         atomic_ullong counts; /* leaf: handles << 32 | linked edges */
     };
     edge edges[];
@@ -125,7 +127,7 @@ struct ebb_graph_space {
     ebb_allocator allocator;
     const char *(*tag_name)(void *user, uint32_t tag);
     void *user;
-    struct label *labels; /* explain.c, under label_lock */
+    struct label **labels; /* label.c, under label_lock */
     ebb__lock label_lock;
 };
 
@@ -140,6 +142,10 @@ void *ebb__graph_big_alloc(ebb_graph_space *space, size_t bytes);
 void ebb__graph_big_free(ebb_graph_space *space, node *n);
 /* Calls `each` for every node of the space; quiet spaces only. */
 void ebb__graph_each(ebb_graph_space *space, void (*each)(void *user, node *n), void *user);
+
+/* ---- label.c ---- */
+void ebb__graph_label_drop(node *n);
+void ebb__graph_labels_free(ebb_graph_space *space);
 
 /* ---- life.c ---- */
 /* What became useless and waits to be worked off by the thread's outermost call, through link:

@@ -2,7 +2,7 @@
  * one.
  *
  * Invariant: a node is LINKING until all its edges are linked or one could not be; a backward
- * that meets it then leaves a mark (sev) and the recorder severs it, so it is never half
+ * that meets it then leaves a mark (NODE_CUT) and the recorder severs it, so it is never half
  * linked. SPDX-License-Identifier: MIT */
 #include "base/error.h"
 #include "graph/node.h"
@@ -22,7 +22,7 @@ static inline node *node_make(ebb_graph_space *space, uint32_t n_parents, ebb__p
     if (!payload) payload = &none;
     atomic_init(&n->lock.held, 0);
     n->flags = (uint8_t)((space->single_threaded ? NODE_SINGLE : 0) | (is_big ? NODE_BIG : 0));
-    n->sev = 0;
+    n->marks = 0;
     atomic_init(&n->pins, 0);
     n->tag = payload->tag;
     n->n_parents = n_parents;
@@ -74,10 +74,10 @@ static inline bool edge_link(edge *e, ebb_graph_tombstone *tomb)
 static inline bool node_publish(node *n, const ebb_graph_tombstone *tomb)
 {
     node_lock(n);
-    bool is_live = !tomb && !n->sev;
+    bool is_live = !tomb && !(n->marks & NODE_CUT);
     node_state_set(n, is_live ? NODE_LIVE : NODE_SEVERED);
     if (!is_live) node_pin(n);
-    if (tomb && !n->sev) {
+    if (tomb && !(n->marks & NODE_CUT)) {
         n->tomb_tag = tomb->tag;
         n->tomb_number = tomb->number;
     }

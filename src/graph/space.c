@@ -5,7 +5,6 @@
  * locks a thread of the parent may have held, is not for it. SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "graph/explain.h"
 #include "graph/node.h"
 
 #include <string.h>
