@@ -119,6 +119,9 @@ struct ebb_graph_space {
     uint32_t
         generation; /* of the process that made it; UINT32_MAX while it is being destroyed */
     pthread_mutex_t claim_lock;
+#ifdef EBB__EXPLORE
+    ebb__lock explored_claim;
+#endif
     uint64_t walk_mark;           /* under the claim lock: the newest marking */
     uint64_t n_backwards;         /* under the claim lock: consuming ones */
     _Atomic(walk_memory *) spare; /* a walk's block, kept for the next */
@@ -177,13 +180,28 @@ static inline void ebb__graph_leave(void)
     ebb__graph_pending.depth--;
 }
 
+#ifdef EBB__EXPLORE
+/* For the tests that try interleavings one by one: they decide at each of these who goes on. */
+void ebb__explore_take(ebb__lock *lock, const ebb_graph_space *space);
+void ebb__explore_give(ebb__lock *lock);
+void ebb__explore_point(void);
+#endif
+
 static inline void node_lock(node *n)
 {
+#ifdef EBB__EXPLORE
+    ebb__explore_take(&n->lock, n->space);
+#else
     if (!(n->flags & NODE_SINGLE)) ebb__lock_take(&n->lock);
+#endif
 }
 static inline void node_unlock(node *n)
 {
+#ifdef EBB__EXPLORE
+    ebb__explore_give(&n->lock);
+#else
     if (!(n->flags & NODE_SINGLE)) ebb__lock_give(&n->lock);
+#endif
 }
 static inline unsigned node_state(const node *n)
 {
@@ -222,6 +240,9 @@ static inline node *edge_node(edge *e)
 /* Returns the counts before. */
 static inline uint64_t leaf_count(node *leaf, uint64_t delta)
 {
+#ifdef EBB__EXPLORE
+    ebb__explore_point();
+#endif
     if (!(leaf->flags & NODE_SINGLE))
         return atomic_fetch_add_explicit(&leaf->counts, delta, memory_order_acq_rel);
     uint64_t before = atomic_load_explicit(&leaf->counts, memory_order_relaxed);
@@ -230,11 +251,19 @@ static inline uint64_t leaf_count(node *leaf, uint64_t delta)
 }
 static inline void claim_take(ebb_graph_space *space)
 {
+#ifdef EBB__EXPLORE
+    ebb__explore_take(&space->explored_claim, space);
+#else
     if (!space->single_threaded) pthread_mutex_lock(&space->claim_lock);
+#endif
 }
 static inline void claim_give(ebb_graph_space *space)
 {
+#ifdef EBB__EXPLORE
+    ebb__explore_give(&space->explored_claim);
+#else
     if (!space->single_threaded) pthread_mutex_unlock(&space->claim_lock);
+#endif
 }
 static inline size_t node_bytes(uint32_t n_parents)
 {
