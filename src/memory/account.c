@@ -145,7 +145,13 @@ ebb_status ebb__account_charge(ebb__account *a, ebb_kind kind, size_t bytes)
 
 void ebb__account_discharge(ebb__account *a, ebb_kind kind, size_t bytes)
 {
-    for (; a; a = a->parent) take_off(a, kind, bytes);
+    ebb__account_discharge_below(a, NULL, kind, bytes);
+}
+
+void ebb__account_discharge_below(ebb__account *a, const ebb__account *end, ebb_kind kind,
+                                  size_t bytes)
+{
+    for (; a != end; a = a->parent) take_off(a, kind, bytes);
 }
 
 void ebb__account_move(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes)

@@ -23,6 +23,9 @@ ebb_status ebb__account_charge(ebb__account *a, ebb_kind kind, size_t bytes);
 /* The same without a failure recorded: for callers that can make room and try again. */
 bool ebb__account_try(ebb__account *a, ebb_kind kind, size_t bytes);
 void ebb__account_discharge(ebb__account *a, ebb_kind kind, size_t bytes);
+/* The same for a and its ancestors below `end`, which keeps the bytes. */
+void ebb__account_discharge_below(ebb__account *a, const ebb__account *end, ebb_kind kind,
+                                  size_t bytes);
 /* Bytes change their kind: never fails. */
 void ebb__account_move(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes);
 /* Bytes of `kind` that lie in a slab: out of the root's BOOKKEEPING, charged to accounts below

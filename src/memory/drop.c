@@ -58,6 +58,20 @@ bool ebb__value_drop(ebb__value *v)
     return can;
 }
 
+void ebb__record_hold(ebb__record *r, ebb__value **held)
+{
+    ebb__memory *m = r->ctx->memory;
+    ebb__memory_enter(m);
+    for (uint32_t k = 0; k < r->n_out; k++) {
+        ebb__value *v = r->out[k];
+        bool needed = v && v->recipe == r && v->state == EBB__VALUE_DROPPED &&
+                      atomic_load_explicit(&v->uses, memory_order_relaxed);
+        held[k] = needed ? v : NULL;
+        if (needed) ebb__count_up(&v->uses, m->single_threaded);
+    }
+    ebb__memory_leave(m);
+}
+
 ebb_status ebb__value_reserve(ebb__value *v)
 {
     EBB_ASSERT(!v->tiny && v->state == EBB__VALUE_DROPPED && !v->data);

@@ -98,6 +98,8 @@ static void bytes_move(ebb__memory *m, ebb__storage *s, ebb__big *fresh, const c
     fresh->value.data = old->data;
     fresh->value.kind = old->kind;
     fresh->value.state = EBB__VALUE_RESIDENT;
+    /* who has mapped the storage will unpin what it then holds: the bytes are the same */
+    fresh->value.pins = atomic_exchange(&old->pins, 0);
     if (old->external) {
         ebb__external *from = (ebb__external *)old, *to = (ebb__external *)fresh;
         to->done = from->done;

@@ -157,6 +157,20 @@ void ebb__value_set_kind(ebb__value *v, ebb_kind kind)
     if (!v->tiny) ebb__memory_leave(m);
 }
 
+void ebb__value_rehome(ebb__value *v, ebb_context *ancestor)
+{
+    ebb_context *from = v->ctx;
+    while (from && from != ancestor) from = from->parent;
+    if (!from) return;
+    EBB_ASSERT(!v->recipe);
+    ebb__memory *m = v->ctx->memory;
+    if (!v->tiny) ebb__memory_enter(m);
+    if (v->data && !v->external)
+        ebb__account_discharge_below(v->ctx->account, ancestor->account, v->kind, v->bytes);
+    v->ctx = ancestor;
+    if (!v->tiny) ebb__memory_leave(m);
+}
+
 bool ebb__value_pin(ebb__value *v)
 {
     if (v->tiny) return true;

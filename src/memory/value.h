@@ -150,6 +150,9 @@ ebb_status ebb__value_adopt(ebb__value **out, ebb_context *ctx, void *data, size
 ebb__value *ebb__value_use(ebb__value *v);              /* the caller holds a use already */
 void ebb__value_unuse(ebb__value *v);                   /* NULL is ignored */
 void ebb__value_set_kind(ebb__value *v, ebb_kind kind); /* moves the accounted bytes */
+/* The value, of which nobody else holds a use and which has no recipe, counts from now on for
+ * `ancestor` where that is an ancestor of its context (and may outlive it): never fails. */
+void ebb__value_rehome(ebb__value *v, ebb_context *ancestor);
 /* Scratch of one kernel: charged as SCRATCH until freed; 64-byte aligned. */
 ebb_status ebb__scratch_alloc(void **out, ebb_context *ctx, size_t bytes);
 void ebb__scratch_free(ebb_context *ctx, void *p, size_t bytes);
@@ -160,11 +163,12 @@ ebb__storage *ebb__storage_keep(ebb__storage *s);
 void ebb__storage_release(ebb__storage *s);
 /* Prepares a write: afterwards s->value is a resident source that nobody else saves or reads,
  * its bytes are the old ones and writable, s->version has moved. Where the old value is saved,
- * its bytes move to a new value and it is marked moved by `writer` (a tiny one keeps them);
- * recipes that read it break, after dropped values that need it were made resident by `restore`
- * and became sources. restore gets a dropped value, of which the caller holds a use, and leaves
- * it resident; it may be NULL where nothing can be dropped. Called by whoever has the storage
- * to himself. Errors: restore's, E_NOMEM, E_BUDGET; the content of every value is as it was. */
+ * its bytes (and pins) move to a new value and it is marked moved by `writer` (a tiny one keeps
+ * them); recipes that read it break, after dropped values that need it were made resident by
+ * `restore` and became sources. restore gets a dropped value, of which the caller holds a use,
+ * and leaves it resident; it may be NULL where nothing can be dropped. Called by whoever has
+ * the storage to himself. Errors: restore's, E_NOMEM, E_BUDGET; the content of every value is
+ * as it was. */
 ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
                               ebb_status (*restore)(ebb__value *dropped));
 
@@ -198,6 +202,11 @@ bool ebb__value_can_drop(ebb__value *v);
 /* Drops a resident, unpinned value's bytes; its recipe's inputs gain a use each (and so on).
  * False if it cannot be dropped. */
 bool ebb__value_drop(ebb__value *v);
+/* Before a recipe is run again: takes a use of each out[k] that is dropped and needed, so that
+ * it stays so, and sets held[k] to it; to NULL for others, which are written elsewhere. The
+ * caller holds the record (which forgets its outputs if what it reads goes when they are there)
+ * and gives the uses back when all is done (ebb__value_unuse). */
+void ebb__record_hold(ebb__record *r, ebb__value **held);
 /* Gives a dropped value a new block (content unspecified, to be filled by its recipe). Whoever
  * does this holds a use of the value and is the only one to. Errors: E_BUDGET, E_NOMEM. */
 ebb_status ebb__value_reserve(ebb__value *v);

@@ -139,6 +139,33 @@ static void a_parents_budget_is_kept_by_its_children(void **state)
     test_context_end(&ctx);
 }
 
+/* A gradient made in a child for the parent's parameter outlives the child. */
+static void a_value_may_move_to_the_parent(void **state)
+{
+    (void)state;
+    begin(1 << 20);
+    ebb_context child;
+    ebb__value *big, *tiny, *own;
+    ebb_stats before = test_stats(&ctx);
+    test_child_init(&child, &ctx, 5000);
+    assert_int_equal(ebb__value_create(&big, &child, 4000, EBB_KIND_GRADIENT), EBB_OK);
+    assert_int_equal(ebb__value_create(&tiny, &child, 40, EBB_KIND_GRADIENT), EBB_OK);
+    assert_int_equal(ebb__value_create(&own, &ctx, 100, EBB_KIND_GRADIENT), EBB_OK);
+    ebb__value_rehome(big, &ctx);
+    ebb__value_rehome(tiny, &ctx);
+    ebb__value_rehome(own, &child); /* no ancestor: stays */
+    assert_ptr_equal(own->ctx, &ctx);
+    assert_int_equal(test_stats(&child).used_bytes, 0);
+    test_context_end(&child);
+    assert_int_equal(test_stats(&ctx).bytes[EBB_KIND_GRADIENT], 4032 + 40 + 128);
+    ebb__value_unuse(big);
+    ebb__value_unuse(tiny);
+    ebb__value_unuse(own);
+    ebb_stats after = test_stats(&ctx);
+    test_same_bytes(&before, &after);
+    test_context_end(&ctx);
+}
+
 static ebb__value *to_drop;
 static int n_asked;
 static bool drop_one(ebb_context *c, size_t bytes)
@@ -305,6 +332,7 @@ int main(void)
         cmocka_unit_test(many_small_values_keep_to_the_budget),
         cmocka_unit_test(the_peak_is_exact_for_blocks),
         cmocka_unit_test(a_parents_budget_is_kept_by_its_children),
+        cmocka_unit_test(a_value_may_move_to_the_parent),
         cmocka_unit_test(a_policy_that_makes_room_is_asked_before_failing),
         cmocka_unit_test(trimming_gives_free_chunks_back),
         cmocka_unit_test(every_refused_allocation_is_survived),

@@ -159,6 +159,34 @@ static void an_input_may_be_read_twice_and_outputs_go_apart(void **state)
     ebb__value_unuse(op.out[2]);
 }
 
+/* a, b = split(x); c of a, d of b; a and b unneeded. Making c again needs a, and not b. */
+static void an_unneeded_output_is_not_held_for_a_run(void **state)
+{
+    (void)state;
+    ebb__value *x = test_source(&ctx, TEST_N, 2);
+    test_op op = {.in = {x}};
+    assert_int_equal(test_op_run(&op, &ctx, 1, 3, TEST_N, true, 0, 0), EBB_OK);
+    ebb__value *c = test_map(&ctx, op.out[0]), *d = test_map(&ctx, op.out[1]);
+    ebb__value_unuse(op.out[0]);
+    ebb__value_unuse(op.out[1]);
+    assert_true(ebb__value_drop(c));
+    ebb__value *held[3];
+    ebb__record_hold(op.record, held);
+    assert_ptr_equal(held[0], op.out[0]);
+    assert_null(held[1]); /* nobody needs it */
+    assert_null(held[2]); /* it is there */
+    ebb__value_unuse(c);  /* not even now does it go, while it is held */
+    assert_int_equal(ebb__value_reserve(op.out[0]), EBB_OK);
+    ebb__value_restored(op.out[0]);
+    sound();
+    ebb__value_unuse(op.out[0]);
+    assert_int_equal(bytes_of(EBB_KIND_ACTIVATION), 2 * 128);
+    ebb__record_release(op.record);
+    ebb__value_unuse(op.out[2]);
+    ebb__value_unuse(d);
+    ebb__value_unuse(x);
+}
+
 static void a_tiny_output_is_remembered_only_while_saved(void **state)
 {
     (void)state;
@@ -381,6 +409,7 @@ int main(void)
         TEST(a_pinned_value_stays_where_it_is),
         TEST(a_failed_run_leaves_the_value_dropped),
         TEST(an_input_may_be_read_twice_and_outputs_go_apart),
+        TEST(an_unneeded_output_is_not_held_for_a_run),
         TEST(a_tiny_output_is_remembered_only_while_saved),
         TEST(saves_keep_bytes_until_given_back),
         TEST(a_record_let_go_gives_its_saves_back),

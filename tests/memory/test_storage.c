@@ -107,6 +107,22 @@ static void a_save_of_what_is_written_is_marked_moved(void **state)
     ebb__storage_release(s);
 }
 
+/* A storage mapped for reading and then written to: the pins go with the bytes. */
+static void a_mapped_storage_may_be_written_to(void **state)
+{
+    (void)state;
+    ebb__storage *s = storage_of(test_source(&ctx, TEST_N, 7));
+    ebb__value *old = ebb__value_use(s->value);
+    assert_true(ebb__value_pin(s->value));
+    assert_int_equal(ebb__storage_write(s, "write", NULL), EBB_OK);
+    assert_ptr_not_equal(s->value, old);
+    assert_int_equal(atomic_load(&s->value->pins), 1);
+    assert_int_equal(atomic_load(&old->pins), 0);
+    ebb__value_unpin(s->value);
+    ebb__value_unuse(old);
+    ebb__storage_release(s);
+}
+
 static void a_tiny_save_keeps_the_old_bytes_and_is_marked_too(void **state)
 {
     (void)state;
@@ -294,6 +310,7 @@ int main(void)
         TEST(a_storage_holds_its_value),
         TEST(a_write_to_what_nobody_else_holds_is_in_place),
         TEST(a_save_of_what_is_written_is_marked_moved),
+        TEST(a_mapped_storage_may_be_written_to),
         TEST(a_tiny_save_keeps_the_old_bytes_and_is_marked_too),
         TEST(recipes_that_read_what_is_written_break),
         TEST(dropped_values_that_need_the_old_bytes_are_made_first),
