@@ -105,6 +105,8 @@ static void commit(ebb__backward *b, int64_t i)
     } else {
         leaf->grad = ebb__storage_keep(s->storage);
         ebb__value_set_kind(s->storage->value, EBB_KIND_GRADIENT);
+        /* a leaf of the parent's outlives this context */
+        ebb__value_rehome(s->storage->value, leaf->ctx);
     }
     ebb__graph_leaf_unlock(node);
     ebb_release(*total);

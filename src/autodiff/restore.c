@@ -31,13 +31,12 @@ static size_t view_bytes(const ebb_view *v)
     return (size_t)ebb__n_elems(&v->shape) * ebb__dtype_size(v->dtype);
 }
 
-/* Where results that are still there, or that nobody needs, are written instead. */
-static size_t spare_bytes(const ebb__record *r, const ebb__call *c)
+/* Where results that are still there, or that nobody needs (not held), are written instead. */
+static size_t spare_bytes(const ebb__record *r, const ebb__call *c, ebb__value *const *held)
 {
     size_t bytes = 0;
     for (int32_t k = 0; k < r->n_out; k++)
-        if (!r->out[k] || r->out[k]->state != EBB__VALUE_DROPPED)
-            bytes += (view_bytes(&c->out[k]) + 63) & ~(size_t)63;
+        if (!held[k]) bytes += (view_bytes(&c->out[k]) + 63) & ~(size_t)63;
     return bytes;
 }
 
@@ -47,19 +46,19 @@ static void inputs_unpin(const ebb__record *r, int32_t n)
         if (r->in[i]) ebb__value_unpin(r->in[i]);
 }
 
-static ebb_status outputs_reserve(ebb__record *r, ebb__call *c, char *spare)
+static ebb_status outputs_reserve(ebb__record *r, ebb__call *c, ebb__value *const *held,
+                                  char *spare)
 {
     for (int32_t k = 0; k < r->n_out; k++) {
-        ebb__value *v = r->out[k];
-        if (!v || v->state != EBB__VALUE_DROPPED) {
+        ebb__value *v = held[k];
+        if (!v) {
             c->out[k].data = spare;
             spare += (view_bytes(&c->out[k]) + 63) & ~(size_t)63;
             continue;
         }
         if (ebb__value_reserve(v) != EBB_OK) {
             while (k-- > 0)
-                if (r->out[k] && c->out[k].data == r->out[k]->data)
-                    ebb__value_unreserve(r->out[k]);
+                if (held[k]) ebb__value_unreserve(held[k]);
             return ebb_error_status();
         }
         c->out[k].data = v->data;
@@ -67,7 +66,20 @@ static ebb_status outputs_reserve(ebb__record *r, ebb__call *c, char *spare)
     return EBB_OK;
 }
 
-static ebb_status recipe_compute(ebb__record *r, ebb__call *c)
+/* Inputs first: once its outputs are there the record may break and forget what it read. */
+static void outputs_settle(const ebb__record *r, ebb__value *const *held, bool ok)
+{
+    inputs_unpin(r, r->n_in);
+    for (int32_t k = 0; k < r->n_out; k++) {
+        if (!held[k]) continue;
+        if (ok)
+            ebb__value_restored(held[k]);
+        else
+            ebb__value_unreserve(held[k]);
+    }
+}
+
+static ebb_status recipe_compute(ebb__record *r, ebb__call *c, ebb__value *const *held)
 {
     for (int32_t i = 0; i < r->n_in; i++) {
         const ebb__layout *l = ebb__record_layout(r, i);
@@ -89,48 +101,48 @@ static ebb_status recipe_compute(ebb__record *r, ebb__call *c)
             if (c->in[i].dtype) ebb__view_broadcast(&c->in[i], &c->out[0].shape);
     const ebb__override *o = ebb__registry_plan(r->ctx->registry, c, &backend);
     size_t kernel_scratch = (c->scratch_bytes + 63) & ~(size_t)63;
-    size_t scratch = kernel_scratch + spare_bytes(r, c);
+    size_t scratch = kernel_scratch + spare_bytes(r, c, held);
     char *memory = NULL;
+    bool settled = false;
     if (status == EBB_OK && scratch)
         status = ebb__scratch_alloc((void **)&memory, r->ctx, scratch);
     if (status == EBB_OK) {
         c->scratch = memory;
-        status = outputs_reserve(r, c, memory + kernel_scratch);
+        status = outputs_reserve(r, c, held, memory + kernel_scratch);
         if (status == EBB_OK) {
             status = o ? o->forward(c, backend) : r->op->forward(c);
-            for (int32_t k = 0; k < r->n_out; k++) {
-                ebb__value *v = r->out[k];
-                if (!v || c->out[k].data != v->data || v->state != EBB__VALUE_DROPPED) continue;
-                if (status == EBB_OK)
-                    ebb__value_restored(v);
-                else
-                    ebb__value_unreserve(v);
-            }
+            outputs_settle(r, held, status == EBB_OK);
+            settled = true;
         }
         if (scratch) ebb__scratch_free(r->ctx, memory, scratch);
     }
-    inputs_unpin(r, r->n_in);
+    if (!settled) inputs_unpin(r, r->n_in);
     return status;
 }
 
 static ebb_status recipe_run(ebb__record *r)
 {
     ebb_view few[EBB__MAX_IN], out[MAX_MADE];
+    ebb__value *few_held[MAX_MADE], **held = few_held;
     ebb__call c = {.in = few, .out = out};
     void *memory = NULL;
     size_t bytes = ((size_t)r->n_in + r->n_out) * sizeof(ebb_view);
+    bytes += r->n_out * sizeof(ebb__value *);
     if (r->n_in > EBB__MAX_IN || r->n_out > MAX_MADE) {
         memory = ebb__alloc(&r->ctx->allocator, bytes, 16);
         if (!memory) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes);
         c.in = memory;
         c.out = c.in + r->n_in;
+        held = (ebb__value **)(c.out + r->n_out);
     }
     call_of_record(&c, r);
     /* A value's death may end the record under us. */
     ebb__record_keep(r);
+    ebb__record_hold(r, held);
     const char *outer = ebb__error_op_set(r->op->name);
-    ebb_status status = recipe_compute(r, &c);
+    ebb_status status = recipe_compute(r, &c, held);
     ebb__error_op_set(outer);
+    for (int32_t k = 0; k < r->n_out; k++) ebb__value_unuse(held[k]);
     ebb__record_release(r);
     if (memory) ebb__free(&c.ctx->allocator, memory, bytes);
     return status;
