@@ -25,13 +25,11 @@ static const ebb_attr_spec split_attrs[] = {
 typedef struct split_grad_attr {
     int64_t size, axis;
     ebb_shape shape; /* of what was split */
-    ebb_dtype dtype;
 } split_grad_attr;
 static const ebb_attr_spec split_grad_attrs[] = {
     {"size", EBB_ATTR_I64, offsetof(split_grad_attr, size), false, NULL},
     {"axis", EBB_ATTR_I64, offsetof(split_grad_attr, axis), false, NULL},
     {"shape", EBB_ATTR_SHAPE, offsetof(split_grad_attr, shape), false, NULL},
-    {"dtype", EBB_ATTR_DTYPE, offsetof(split_grad_attr, dtype), false, NULL},
     {0}};
 
 /* ---- kernels
@@ -284,7 +282,6 @@ static void split_vjp(ebb_vjp *v)
     attr.size = a->size;
     attr.shape = ebb__in_shape(v, 0);
     attr.axis = resolved(a->axis, attr.shape.n_dims);
-    attr.dtype = ebb__in_dtype(v, 0);
     for (int32_t k = 0; k < v->n_out; k++) g[k] = ebb__grad(v, k);
     ebb__give(v, 0, ebb__emit(v, &ebb__op_split_grad, &attr, v->n_out, g));
 }
@@ -316,17 +313,20 @@ static ebb_status split_grad_shape(ebb__call *c)
     const split_grad_attr *a = c->attr;
     ebb_shape part = a->shape;
     int64_t n = part.dims[a->axis];
+    ebb_dtype dtype = 0;
     char gt[EBB__SHAPE_TEXT], pt[EBB__SHAPE_TEXT];
     for (int32_t k = 0; k < c->n_in; k++) {
         if (!ebb__given(c, k)) continue;
+        if (dtype == 0) dtype = c->in[k].dtype;
         part.dims[a->axis] = part_length(n, a->size, k);
-        if (c->in[k].dtype != a->dtype || !ebb__shape_equal(&c->in[k].shape, &part))
+        if (c->in[k].dtype != dtype || !ebb__shape_equal(&c->in[k].shape, &part))
             return ebb__fail(EBB_E_SHAPE, "gs[%d] is %s %s, the part was %s %s", (int)k,
                              ebb_dtype_name(c->in[k].dtype),
                              ebb__shape_text(gt, sizeof gt, &c->in[k].shape),
-                             ebb_dtype_name(a->dtype), ebb__shape_text(pt, sizeof pt, &part));
+                             ebb_dtype_name(dtype), ebb__shape_text(pt, sizeof pt, &part));
     }
-    ebb__set_out(c, 0, a->dtype, &a->shape);
+    if (dtype == 0) return ebb__fail(EBB_E_MISUSE, "every part is absent");
+    ebb__set_out(c, 0, dtype, &a->shape);
     return EBB_OK;
 }
 
@@ -334,7 +334,7 @@ static ebb_status split_grad_forward(const ebb__call *c)
 {
     const split_grad_attr *a = c->attr;
     ebb__around whole = ebb__around_axis(&a->shape, a->axis);
-    size_t element = ebb__dtype_size(a->dtype);
+    size_t element = ebb__dtype_size(c->out[0].dtype);
     join_work w = {.whole = c->out[0].data,
                    .whole_bytes = (size_t)(whole.n * whole.inner) * element};
     for (int32_t k = 0; k < c->n_in; k++) {
@@ -368,7 +368,7 @@ const ebb_op ebb__op_split_grad = {
     .shape = split_grad_shape,
     .forward = split_grad_forward,
     .vjp = split_grad_vjp,
-    EBB_SAMPLES({.in = {"2x4", "2x4", "2x4"}, .attr = "size=2 axis=0 shape=6x4 dtype=f64"},
-                {.in = {"2x2", "-", "1x2"}, .attr = "size=2 axis=0 shape=5x2 dtype=f64"},
-                {.in = {"2x4x3", "2x3x3"}, .attr = "size=4 axis=1 shape=2x7x3 dtype=f64"}),
+    EBB_SAMPLES({.in = {"2x4", "2x4", "2x4"}, .attr = "size=2 axis=0 shape=6x4"},
+                {.in = {"2x2", "-", "1x2"}, .attr = "size=2 axis=0 shape=5x2"},
+                {.in = {"2x4x3", "2x3x3"}, .attr = "size=4 axis=1 shape=2x7x3"}),
 };

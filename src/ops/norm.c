@@ -259,7 +259,6 @@ const ebb_op ebb__op_batch_norm_train = {
                 {.in = {"2x1x5", "1", "-", "1", "1"}, .attr = "momentum=0.3"}),
 };
 
-/* Values given are constants here: no gradient reaches the running statistics. */
 static ebb_status batch_norm_eval_shape(ebb__call *c)
 {
     if (!ebb__given(c, 3) || !ebb__given(c, 4))
@@ -275,34 +274,44 @@ static ebb_status batch_norm_eval_forward(const ebb__call *c)
     return batch_norm_run(c, &w);
 }
 
+/* With r = 1 / sqrt(var + eps): dL/dx = g w r, dL/dw = sum(g (x - mean) r), dL/db = sum(g),
+ * dL/dmean = -sum(g) w r, dL/dvar = -sum(g (x - mean)) w r^3 / 2; sums over all but the
+ * channels. */
 static void batch_norm_eval_vjp(ebb_vjp *v)
 {
     ebb_shape x = ebb__in_shape(v, 0);
     norm_axes a = channel_axes(&x);
-    ebb_tensor *g = ebb__grad(v, 0), *rstd = NULL, *xh = NULL;
-    if (ebb__wants(v, 0) || ebb__wants(v, 1)) {
-        ebb_tensor *var = ebb__rule_shift(v, ebb__in(v, 4), norm_eps(v->attr));
-        rstd = ebb__rule_reshape(v, EBB_EMIT(v, rsqrt, NULL, var), a.weight);
+    ebb_tensor *g = ebb__grad(v, 0), *r = NULL, *scale = NULL, *sum = NULL, *products = NULL;
+    bool x_or_stats = ebb__wants(v, 0) || ebb__wants(v, 3) || ebb__wants(v, 4);
+    if (x_or_stats || ebb__wants(v, 1))
+        r = EBB_EMIT(v, rsqrt, NULL, ebb__rule_shift(v, ebb__in(v, 4), norm_eps(v->attr)));
+    if (x_or_stats) scale = ebb__in_dtype(v, 1) ? ebb__rule_mul(v, r, ebb__in(v, 1)) : r;
+    if (ebb__wants(v, 2) || ebb__wants(v, 3)) sum = sum_rest(v, g, &a);
+    if (ebb__wants(v, 1) || ebb__wants(v, 4)) {
+        ebb_tensor *mean = ebb__rule_reshape(v, ebb__in(v, 3), a.weight);
+        ebb_tensor *away = ebb__rule_sub(v, ebb__in(v, 0), mean);
+        products = sum_rest(v, ebb__rule_mul(v, g, away), &a);
     }
-    if (ebb__wants(v, 0)) {
-        ebb_tensor *scale = rstd;
-        if (ebb__in_dtype(v, 1))
-            scale = ebb__rule_mul(v, rstd, ebb__rule_reshape(v, ebb__in(v, 1), a.weight));
-        ebb__give(v, 0, ebb__rule_mul(v, g, scale));
+    if (ebb__wants(v, 0))
+        ebb__give(v, 0, ebb__rule_mul(v, g, ebb__rule_reshape(v, scale, a.weight)));
+    if (ebb__wants(v, 1)) ebb__give(v, 1, ebb__rule_mul(v, products, r));
+    if (ebb__wants(v, 2)) ebb__give(v, 2, sum);
+    if (ebb__wants(v, 3)) ebb__give(v, 3, ebb__rule_scale(v, ebb__rule_mul(v, sum, scale), -1));
+    if (ebb__wants(v, 4)) {
+        ebb_tensor *cube = ebb__rule_mul(v, scale, EBB_EMIT(v, square, NULL, r));
+        ebb__give(v, 4, ebb__rule_scale(v, ebb__rule_mul(v, products, cube), -0.5));
     }
-    if (ebb__wants(v, 1))
-        xh = normalised(v, ebb__in(v, 0), ebb__rule_reshape(v, ebb__in(v, 3), a.weight), rstd);
-    give_weights(v, g, xh, &a);
 }
 
 const ebb_op ebb__op_batch_norm_eval = {
     EBB_OP_HEAD(batch_norm_eval),
-    .doc = "batch_norm with the running statistics, which are constants.",
+    .doc = "batch_norm with the running statistics.",
     BATCH_NORM_COMMON,
     .attrs = norm_attrs,
     .flags = EBB_OP_PRIVATE,
     .need = {EBB_NEED_IN(1) | EBB_NEED_IN(4), EBB_NEED_IN(0) | EBB_NEED_IN(3) | EBB_NEED_IN(4),
-             0},
+             0, EBB_NEED_IN(1) | EBB_NEED_IN(4),
+             EBB_NEED_IN(0) | EBB_NEED_IN(1) | EBB_NEED_IN(3) | EBB_NEED_IN(4)},
     .shape = batch_norm_eval_shape,
     .forward = batch_norm_eval_forward,
     .vjp = batch_norm_eval_vjp,
@@ -329,6 +338,7 @@ const ebb_op ebb__op_batch_norm = {
     .options_bytes = sizeof(norm_attr),
     .attrs = norm_options,
     .options = "norm",
+    .writes = 1u << 3 | 1u << 4,
     .compose = batch_norm_compose,
     EBB_SAMPLES({.in = {"4x3", "3", "3", "3", "3"}}, {.in = {"2x3x2x2", "3", "3", "-", "-"}},
                 {.in = {"3x2x4", "2", "2", "2", "2"}, .attr = "inference=1"}),
