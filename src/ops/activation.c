@@ -65,6 +65,7 @@ static void relu_vjp(ebb_vjp *v)
 }
 static void relu_grad_vjp(ebb_vjp *v)
 {
+    if (!ebb__wants(v, 0)) return;
     ebb__give(v, 0, EBB_EMIT(v, relu_grad, NULL, ebb__grad(v, 0), ebb__in(v, 1)));
 }
 
@@ -205,6 +206,7 @@ static void leaky_relu_vjp(ebb_vjp *v)
 }
 static void leaky_relu_grad_vjp(ebb_vjp *v)
 {
+    if (!ebb__wants(v, 0)) return;
     ebb__give(v, 0, EBB_EMIT(v, leaky_relu_grad, v->attr, ebb__grad(v, 0), ebb__in(v, 1)));
 }
 static void elu_vjp(ebb_vjp *v)

@@ -198,10 +198,12 @@ static ebb_status axis_take_forward(const ebb__call *c)
 }
 static void axis_put_vjp(ebb_vjp *v)
 {
+    if (!ebb__wants(v, 0)) return;
     ebb__give(v, 0, EBB_EMIT(v, axis_take, v->attr, ebb__grad(v, 0), ebb__in(v, 1)));
 }
 static void axis_take_vjp(ebb_vjp *v)
 {
+    if (!ebb__wants(v, 0)) return;
     ebb__place_axes k = *(const ebb__place_axes *)v->attr;
     k.shape = ebb__in_shape(v, 0);
     ebb__give(v, 0, EBB_EMIT(v, axis_put, &k, ebb__grad(v, 0), ebb__in(v, 1)));

@@ -159,6 +159,7 @@ static ebb_status pass_forward(const ebb__call *c)
 }
 static void pass_vjp(ebb_vjp *v)
 {
+    if (!ebb__wants(v, 0)) return;
     ebb__give(v, 0, EBB_EMIT(v, pass, NULL, ebb__grad(v, 0), ebb__in(v, 1)));
 }
 
@@ -210,6 +211,7 @@ static ebb_status masked_fill_forward(const ebb__call *c)
 }
 static void masked_fill_vjp(ebb_vjp *v)
 {
+    if (!ebb__wants(v, 0)) return;
     ebb_tensor *open = EBB_EMIT(v, logical_not, NULL, ebb__in(v, 1));
     ebb__give(v, 0, EBB_EMIT(v, pass, NULL, ebb__grad(v, 0), open));
 }
@@ -295,6 +297,7 @@ EBB_MAP3(share_grad, y < z ? 0 : y == z ? x / 2 : x)
 
 static void share_grad_vjp(ebb_vjp *v)
 {
+    if (!ebb__wants(v, 0)) return;
     ebb__give(v, 0,
               EBB_EMIT(v, share_grad, NULL, ebb__grad(v, 0), ebb__in(v, 1), ebb__in(v, 2)));
 }

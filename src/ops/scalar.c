@@ -293,6 +293,7 @@ static ebb_status clamp_grad_forward(const ebb__call *c)
 }
 static void clamp_grad_vjp(ebb_vjp *v)
 {
+    if (!ebb__wants(v, 0)) return;
     ebb__give(v, 0, EBB_EMIT(v, clamp_grad, v->attr, ebb__grad(v, 0), ebb__in(v, 1)));
 }
 

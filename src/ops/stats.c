@@ -274,7 +274,11 @@ SPREAD_FORWARD(prod_grad, prod_grad)
 /* The gradient with g = 1, whose products with g the rules are made of. */
 static ebb_tensor *unit(ebb_vjp *v, const ebb_op *op)
 {
-    ebb_tensor *one = EBB_EMIT(v, full_like, &(double){1}, ebb__in(v, 0));
+    struct {
+        ebb_dtype dtype;
+        ebb_shape shape;
+    } like = {ebb__in_dtype(v, 0), ebb__in_shape(v, 0)};
+    ebb_tensor *one = ebb__emit(v, &ebb__op_ones, &like, 0, NULL);
     return ebb__emit(v, op, v->attr, 2, (ebb_tensor *[]){one, ebb__in(v, 1)});
 }
 
