@@ -4,6 +4,7 @@
  * test_ops [FILTER]  runs the cases whose name contains FILTER ("gradient/softmax", "/f32");
  * names are kind/operation/inputs,attributes/type. SPDX-License-Identifier: MIT */
 #include "ops/ids.h"
+#include "ops/large.h"
 #include "support/op_harness.h"
 
 #include <setjmp.h>
@@ -42,7 +43,7 @@ static void run_case(void **state)
     } else {
         fault = o->of_op(o->op);
     }
-    if (fault == HARNESS_SKIP) return;
+    if (fault == HARNESS_SKIP) skip();
     if (fault) fail_msg("%s", fault);
 }
 
@@ -59,7 +60,17 @@ static void add(ops_cases *all, const ops_case *o)
     all->item[all->n++] = copy;
 }
 
-static void add_sample(ops_cases *all, const ebb_op *op, const ebb_sample *sample, ebb_dtype d)
+/* Every kind but those that run it hundreds of times. */
+static bool slow_when_large(const char *kind)
+{
+    const char *slow[] = {"failure", "budget", "second", "need", "lengths"};
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
+        if (strcmp(kind, slow[i]) == 0) return true;
+    return false;
+}
+
+static void add_sample(ops_cases *all, const ebb_op *op, const ebb_sample *sample, ebb_dtype d,
+                       bool large)
 {
     harness_case c;
     if (harness_case_make(&c, op, sample, d) != NULL) { /* table/NAME says why */
@@ -69,10 +80,20 @@ static void add_sample(ops_cases *all, const ebb_op *op, const ebb_sample *sampl
     for (int32_t k = 0; k < harness_n_kinds; k++) {
         ops_case o = {.kind = &harness_kinds[k], .op = op, .sample = sample, .dtype = d};
         if (o.kind->f64_only && d != EBB_F64) continue;
+        if (large && slow_when_large(o.kind->name)) continue;
         snprintf(o.name, sizeof o.name, "%s/%s", o.kind->name, c.name);
         add(all, &o);
     }
     harness_case_free(&c);
+}
+
+static void add_large(ops_cases *all, const large_sample *l)
+{
+    const ebb_op *op = NULL;
+    for (int32_t id = 0; id < EBB__N_OPS; id++)
+        if (strcmp(ebb__op_table[id]->name, l->op) == 0) op = ebb__op_table[id];
+    if (op) add_sample(all, op, &l->sample, EBB_F64, true);
+    if (op) add_sample(all, op, &l->sample, EBB_F32, true);
 }
 
 static void add_op(ops_cases *all, const ebb_op *op)
@@ -84,9 +105,9 @@ static void add_op(ops_cases *all, const ebb_op *op)
     snprintf(minimal.name, sizeof minimal.name, "need/%s/minimal", op->name);
     add(all, &minimal);
     for (int32_t s = 0; s < op->n_samples; s++) {
-        add_sample(all, op, &op->samples[s], EBB_F64);
+        add_sample(all, op, &op->samples[s], EBB_F64, false);
         if (harness_case_has_f32_form(&op->samples[s]))
-            add_sample(all, op, &op->samples[s], EBB_F32);
+            add_sample(all, op, &op->samples[s], EBB_F32, false);
     }
 }
 
@@ -94,6 +115,7 @@ int main(int argc, char **argv)
 {
     ops_cases all = {.filter = argc > 1 ? argv[1] : ""};
     for (int32_t id = 0; id < EBB__N_OPS; id++) add_op(&all, ebb__op_table[id]);
+    for (int i = 0; i < n_large_samples; i++) add_large(&all, &large_samples[i]);
     struct CMUnitTest *tests = calloc(all.n + 1, sizeof *tests);
     for (size_t i = 0; tests && i < all.n; i++)
         tests[i] = (struct CMUnitTest){all.item[i]->name, run_case, NULL, NULL, all.item[i]};

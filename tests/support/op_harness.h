@@ -138,6 +138,7 @@ const char *harness_check_linear(const harness_case *c);
 const char *harness_check_need(const harness_case *c);
 const char *harness_check_recompute(const harness_case *c);
 const char *harness_check_layout(const harness_case *c);
+const char *harness_check_lengths(const harness_case *c);
 const char *harness_check_failure(const harness_case *c);
 const char *harness_check_budget(const harness_case *c);
 const char *harness_check_override(const harness_case *c);

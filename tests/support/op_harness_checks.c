@@ -4,7 +4,7 @@
 
 #include "base/context.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 static double tolerance(const harness_case *c)
@@ -81,7 +81,7 @@ static const char *kernel_again(const harness_case *c)
 const char *harness_check_recompute(const harness_case *c)
 {
     harness_results out = {0}, grads = {0}, again = {0}, grads_again = {0};
-    if (c->op->flags & EBB_OP_NO_RECOMPUTE) return HARNESS_SKIP;
+    if (c->op->flags & EBB_OP_NO_RECOMPUTE || c->n_out == 0) return HARNESS_SKIP;
     int32_t n_dropped = 0;
     const char *fault = kernel_again(c);
     if (!fault) fault = engine_run(&out, &grads, c, NULL);
@@ -167,6 +167,69 @@ const char *harness_check_layout(const harness_case *c)
     if (!fault) fault = compare_layout(c, NULL, HARNESS_STEPPED, "inputs with gaps");
     if (!fault) fault = compare_repeated(c);
     if (!fault && c->op->flags & EBB_OP_BROADCAST) fault = compare_expanded(c);
+    return fault;
+}
+
+/* ---- lengths: what an element becomes does not depend on where it stands
+ * ----------------------------- */
+static const char *same_start(const char *what, const harness_results *part,
+                              const harness_results *whole, int64_t n)
+{
+    for (int32_t k = 0; k < part->n; k++) {
+        harness_value start = whole->value[k];
+        start.shape = (ebb_shape){1, {n}}, start.n = n;
+        harness_results a = {.n = 1, .value = {part->value[k]}}, b = {.n = 1, .value = {start}};
+        const char *fault = harness_compare(what, &a, &b, 0);
+        if (fault) return verdict("%s %lld: %s", what, (long long)n, fault);
+    }
+    return NULL;
+}
+
+static const char *compare_lengths(const harness_case *base, int64_t whole_length)
+{
+    static const int64_t lengths[] = {1, 2, 3, 5, 7, 8, 13, 16, 17, 33, 66, 1025};
+    harness_case part = *base;
+    harness_direct d;
+    harness_results whole = {0}, some = {0};
+    const char *fault = harness_direct_run(&d, base, 0x11, 2, false, false);
+    if (!fault) harness_direct_results(&whole, &d, false);
+    harness_direct_end(&d);
+    for (size_t l = 0; !fault && l < sizeof lengths / sizeof *lengths; l++) {
+        if (lengths[l] > whole_length) break;
+        for (int32_t i = 0; i < part.n_in; i++)
+            part.in[i].shape = (ebb_shape){1, {lengths[l]}}, part.in[i].n = lengths[l];
+        fault = harness_direct_run(&d, &part, 0x22, 1, false, false);
+        if (!fault) harness_direct_results(&some, &d, false);
+        harness_direct_end(&d);
+        if (!fault) fault = same_start("length", &some, &whole, lengths[l]);
+        harness_results_free(&some);
+    }
+    harness_results_free(&whole);
+    return fault;
+}
+
+/* Elementwise operations: vector loops, their tails and threads agree bit for bit. */
+const char *harness_check_lengths(const harness_case *c)
+{
+    char text[EBB__MAX_IN][24];
+    if (!(c->op->flags & EBB_OP_ALIAS_SAFE) || c->n_in == 0 || c->op->writes)
+        return HARNESS_SKIP;
+    const char *fault = NULL;
+    for (int pass = 0; !fault && pass < 2; pass++) {
+        int64_t n = pass ? 40003 : 67;
+        ebb_sample sample = {.attr = c->sample->attr, .n_out = c->sample->n_out};
+        for (int32_t i = 0; i < c->n_in; i++) {
+            if (c->in[i].absent) return HARNESS_SKIP;
+            const char *bound = c->sample->in[i] ? strchr(c->sample->in[i], '<') : NULL;
+            snprintf(text[i], sizeof text[i], "%s:%lld%s", ebb_dtype_name(c->in[i].dtype),
+                     (long long)n, bound ? bound : "");
+            sample.in[i] = text[i];
+        }
+        harness_case base;
+        fault = harness_case_make(&base, c->op, &sample, c->dtype);
+        if (!fault) fault = compare_lengths(&base, n);
+        harness_case_free(&base);
+    }
     return fault;
 }
 
@@ -263,17 +326,12 @@ const char *harness_check_table(const ebb_op *op)
 }
 
 const harness_kind harness_kinds[] = {
-    {"shape", harness_check_shape, false},
-    {"gradient", harness_check_gradient, true},
-    {"linear", harness_check_linear, false},
-    {"need", harness_check_need, true},
-    {"recompute", harness_check_recompute, false},
-    {"layout", harness_check_layout, false},
-    {"failure", harness_check_failure, true},
-    {"budget", harness_check_budget, true},
-    {"override", harness_check_override, false},
-    {"precision", harness_check_precision, false},
-    {"second", harness_check_second, true},
+    {"shape", harness_check_shape, false},         {"gradient", harness_check_gradient, true},
+    {"linear", harness_check_linear, false},       {"need", harness_check_need, true},
+    {"recompute", harness_check_recompute, false}, {"layout", harness_check_layout, false},
+    {"lengths", harness_check_lengths, false},     {"failure", harness_check_failure, true},
+    {"budget", harness_check_budget, true},        {"override", harness_check_override, false},
+    {"precision", harness_check_precision, false}, {"second", harness_check_second, true},
     {"repeat", harness_check_repeat, false},
 };
 const int32_t harness_n_kinds = (int32_t)(sizeof harness_kinds / sizeof harness_kinds[0]);
