@@ -22,22 +22,30 @@ static void read_pair(dnnl_dims_t out, const ebb__call *c, const char *name, int
     for (int i = 0; i < 2; i++) out[i] = pair && pair[i] ? pair[i] : zero;
 }
 
-/* What the blocked copies of one round may take, per thread. */
+/* What the blocked copies of one round may take. */
 static const int64_t ROUND_BYTES = 1 << 20;
 
-/* Images of one round: a divisor of the batch and a multiple of the threads where there is one
- * of a sensible size, else the most that fit if items may be repeated, else the whole batch. */
-static int64_t round_items(const ebb__call *c, const ebb_view *x, const ebb_view *y,
-                           bool repeats)
+/* Cuts the batch into a range per thread and each range into rounds: of the most images that
+ * fit, and of a divisor of the range where images may not be repeated. Leaves the plan without
+ * rounds where there are fewer images than threads, or no such divisor of a sensible size.
+ * Returns the images of one round. */
+static int64_t rounds_set(ebb__dnnl_plan *p, const ebb__call *c, const ebb_view *x,
+                          const ebb_view *y, bool repeats)
 {
-    int64_t n = x->shape.dims[0], threads = c->n_threads;
+    int64_t n = x->shape.dims[0], range = n / c->n_threads;
+    if (range < 1 || (!repeats && n % c->n_threads != 0)) return n;
     int64_t item = (ebb__n_elems(&x->shape) + ebb__n_elems(&y->shape)) / n * 4;
-    int64_t most = ROUND_BYTES * threads / item;
-    if (most >= n || n <= threads) return n;
-    most = most > threads ? most - most % threads : threads;
-    for (int64_t i = most; i >= threads && 2 * i > most; i -= threads)
-        if (n % i == 0) return i;
-    return repeats ? most : n;
+    int64_t most = ROUND_BYTES / item < 1 ? 1 : ROUND_BYTES / item;
+    if (most > range) most = range;
+    int64_t items = (range + (range + most - 1) / most - 1) / ((range + most - 1) / most);
+    if (!repeats) {
+        for (items = most; range % items != 0;) items--;
+        if (2 * items < most) return n;
+    }
+    p->n_ranges = c->n_threads;
+    p->n_items = n;
+    p->round_items = items;
+    return items;
 }
 
 /* The request, and its operands as they lie in memory; x, w and y in their roles (for a
@@ -54,13 +62,7 @@ static conv_work work_of(ebb__dnnl_plan *p, const ebb__call *c, ebb__dnnl_kind k
     conv_work k = {.x = ebb__dnnl_layout_dense(4, x->shape.dims),
                    .w = weight_layout(&w->shape, attr && *attr ? *attr : 1),
                    .y = ebb__dnnl_layout_dense(4, y->shape.dims)};
-    int64_t n = x->shape.dims[0];
-    int64_t items = round_items(c, x, y, kind != EBB__DNNL_CONV_GRAD_WEIGHT);
-    k.x.dims[0] = k.y.dims[0] = items;
-    if (items < n) {
-        p->n_items = n;
-        p->round_items = items;
-    }
+    k.x.dims[0] = k.y.dims[0] = rounds_set(p, c, x, y, kind != EBB__DNNL_CONV_GRAD_WEIGHT);
     ebb__dnnl_request *r = &k.request;
     r->kind = kind;
     r->src = ebb__dnnl_layout_any(k.x);
@@ -150,17 +152,17 @@ void ebb__dnnl_conv2d_grad_weight_build(ebb__dnnl_plan *p, const ebb__call *c)
     conv_work k = work_of(p, c, EBB__DNNL_CONV_GRAD_WEIGHT, &c->in[x], &c->out[0], &c->in[g]);
     int32_t from = ebb__dnnl_batch(p, ebb__dnnl_in(p, g, &k.y), &k.y);
     int32_t other = ebb__dnnl_batch(p, ebb__dnnl_in(p, x, &k.x), &k.x);
-    int32_t to = ebb__dnnl_out(p, 0, &k.w);
-    bool rounds = p->round_items > 0;
+    int32_t to = p->n_ranges ? -1 : ebb__dnnl_out(p, 0, &k.w);
     dnnl_primitive_t made = ebb__dnnl_make(p, &k.request);
     ebb__dnnl_argument args[3] = {
         {DNNL_ARG_DIFF_DST, ebb__dnnl_read(p, made, DNNL_ARG_DIFF_DST, from)},
         {DNNL_ARG_SRC, ebb__dnnl_read(p, made, DNNL_ARG_SRC, other)},
-        {DNNL_ARG_DIFF_WEIGHTS, rounds ? ebb__dnnl_scratch(p, made, DNNL_ARG_DIFF_WEIGHTS)
-                                       : ebb__dnnl_target(p, made, DNNL_ARG_DIFF_WEIGHTS, to)}};
+        {DNNL_ARG_DIFF_WEIGHTS, p->n_ranges
+                                    ? ebb__dnnl_scratch(p, made, DNNL_ARG_DIFF_WEIGHTS)
+                                    : ebb__dnnl_target(p, made, DNNL_ARG_DIFF_WEIGHTS, to)}};
     ebb__dnnl_step(p, made, 3, args);
-    if (rounds)
-        ebb__dnnl_write_sum(p, args[2].memory, to);
+    if (p->n_ranges)
+        ebb__dnnl_write_sum(p, args[2].memory, 0, &k.w);
     else
         ebb__dnnl_write(p, args[2].memory, to);
 }

@@ -10,9 +10,6 @@
 #include "base/context.h"
 
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 enum { CACHE_CAPACITY = 512 };
 
@@ -91,38 +88,15 @@ static bool threads_managed(void)
 #endif
 }
 
-/* Returns what to put back: 0 where nothing was changed. */
-static int threads_set(int n)
-{
-    int before = 0;
-#ifdef _OPENMP
-    before = omp_get_max_threads();
-    if (before == n || n < 1) return 0;
-    omp_set_num_threads(n);
-#else
-    (void)n;
-#endif
-    return before;
-}
-
-static void threads_put_back(int before)
-{
-#ifdef _OPENMP
-    if (before) omp_set_num_threads(before);
-#else
-    (void)before;
-#endif
-}
-
 /* ---- plans ------------------------------------------------------------------------------- */
 
 static void plan_build(ebb__dnnl_plan *p, const onednn *b, const ebb__dnnl_builder *how,
                        const ebb__call *c)
 {
     ebb__dnnl_plan_init(p, b->engine, &b->allocator);
-    int before = threads_set(c->n_threads);
+    int before = ebb__dnnl_threads_set(c->n_threads);
     how->build(p, c);
-    threads_put_back(before);
+    ebb__dnnl_threads_set(before);
     ebb__dnnl_plan_finish(p);
 }
 
@@ -168,11 +142,11 @@ static ebb_status run_displaced(const ebb__call *c, const onednn *b)
 static ebb_status call_forward(const ebb__call *c, void *backend)
 {
     onednn *b = backend;
-    int before = threads_set(c->n_threads);
+    int before = ebb__dnnl_threads_set(c->n_threads);
     ebb__dnnl_plan *p = ebb__dnnl_cache_pin(b->cache, c->plan);
     ebb_status s = p ? ebb__dnnl_plan_run(p, c) : run_displaced(c, b);
     if (p) ebb__dnnl_cache_unpin(b->cache, c->plan);
-    threads_put_back(before);
+    ebb__dnnl_threads_set(before);
     return s;
 }
 

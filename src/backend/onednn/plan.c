@@ -1,17 +1,10 @@
-/* plan.c - building and running plans; plan.h has the invariants.
+/* plan.c - building plans; plan.h has the invariants, plan_run.c runs them.
  * SPDX-License-Identifier: MIT */
 #include "backend/onednn/plan.h"
 
 #include "base/error.h"
 
 #include <string.h>
-
-struct ebb__dnnl_frame {
-    ebb__dnnl_frame *next;
-    dnnl_stream_t stream;
-    dnnl_memory_t memory[EBB__DNNL_MEMORIES];
-    dnnl_exec_arg_t arg[EBB__DNNL_STEPS][EBB__DNNL_ARGS];
-};
 
 void ebb__dnnl_plan_init(ebb__dnnl_plan *p, dnnl_engine_t engine, const ebb_allocator *a)
 {
@@ -20,21 +13,9 @@ void ebb__dnnl_plan_init(ebb__dnnl_plan *p, dnnl_engine_t engine, const ebb_allo
     p->allocator = a;
 }
 
-static void frame_destroy(const ebb__dnnl_plan *p, ebb__dnnl_frame *f)
-{
-    for (int32_t i = 0; i < p->n_memories; i++)
-        if (f->memory[i]) dnnl_memory_destroy(f->memory[i]);
-    if (f->stream) dnnl_stream_destroy(f->stream);
-    ebb__free(p->allocator, f, sizeof *f);
-}
-
 void ebb__dnnl_plan_destroy(ebb__dnnl_plan *p)
 {
-    while (p->frames) {
-        ebb__dnnl_frame *f = p->frames;
-        p->frames = f->next;
-        frame_destroy(p, f);
-    }
+    ebb__dnnl_frames_destroy(p);
     for (int32_t i = 0; i < p->n_memories; i++) dnnl_memory_destroy(p->memory[i].of);
     for (int32_t i = 0; i < p->n_steps; i++)
         if (p->step[i].primitive) dnnl_primitive_destroy(p->step[i].primitive);
@@ -107,7 +88,10 @@ static int32_t scratch_add(ebb__dnnl_plan *p, ebb__dnnl_md md)
 dnnl_primitive_t ebb__dnnl_make(ebb__dnnl_plan *p, const ebb__dnnl_request *r)
 {
     dnnl_primitive_t made = NULL;
-    if (p->status == dnnl_success) plan_try(p, ebb__dnnl_primitive(&made, p->engine, r));
+    if (p->status != dnnl_success) return NULL;
+    int before = p->n_ranges ? ebb__dnnl_threads_set(1) : 0;
+    plan_try(p, ebb__dnnl_primitive(&made, p->engine, r));
+    if (before) ebb__dnnl_threads_set(before);
     return made;
 }
 
@@ -185,7 +169,10 @@ static void reorder_add(ebb__dnnl_plan *p, int32_t from, int32_t to, int when)
 {
     dnnl_primitive_t primitive = NULL;
     if (from < 0 || to < 0 || p->status != dnnl_success) return;
-    if (!plan_try(p, reorder_create(&primitive, p, from, to, when == EBB__DNNL_LATER))) return;
+    int before = p->n_ranges ? ebb__dnnl_threads_set(1) : 0;
+    bool made = plan_try(p, reorder_create(&primitive, p, from, to, when == EBB__DNNL_LATER));
+    if (before) ebb__dnnl_threads_set(before);
+    if (!made) return;
     ebb__dnnl_argument args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
     int32_t s = p->n_steps;
     ebb__dnnl_step(p, primitive, 2, args);
@@ -220,16 +207,45 @@ void ebb__dnnl_write(ebb__dnnl_plan *p, int32_t written, int32_t memory)
     if (written != memory) reorder_add(p, written, memory, EBB__DNNL_ALWAYS);
 }
 
-void ebb__dnnl_write_sum(ebb__dnnl_plan *p, int32_t written, int32_t memory)
+void ebb__dnnl_write_sum(ebb__dnnl_plan *p, int32_t written, int32_t k,
+                         const ebb__dnnl_layout *l)
 {
-    reorder_add(p, written, memory, EBB__DNNL_FIRST);
-    reorder_add(p, written, memory, EBB__DNNL_LATER);
+    int32_t part = ebb__dnnl_temporary(p, l);
+    reorder_add(p, written, part, EBB__DNNL_FIRST);
+    reorder_add(p, written, part, EBB__DNNL_LATER);
+    p->sum_memory = part;
+    p->sum_out = k;
+    p->n_sum = 1;
+    for (int32_t i = 0; i < l->rank; i++) p->n_sum *= l->dims[i];
 }
 
 int32_t ebb__dnnl_batch(ebb__dnnl_plan *p, int32_t memory, const ebb__dnnl_layout *l)
 {
     if (memory >= 0) p->memory[memory].item_bytes = (size_t)l->strides[0] * sizeof(float);
     return memory;
+}
+
+/* oneDNN's own reference kernels are slower than ours. */
+static bool kernel_is_fast(dnnl_primitive_t primitive)
+{
+    const char *name = NULL;
+    const_dnnl_primitive_desc_t pd = NULL;
+    if (!primitive) return true;
+    return dnnl_primitive_get_primitive_desc(primitive, &pd) == dnnl_success &&
+           dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success &&
+           strncmp(name, "ref", 3) != 0;
+}
+
+/* The frames of one run are made here, so that the first run allocates nothing either. */
+void ebb__dnnl_plan_finish(ebb__dnnl_plan *p)
+{
+    for (int32_t i = 0; i < p->n_steps && p->status == dnnl_success; i++)
+        if (!kernel_is_fast(p->step[i].primitive)) p->status = dnnl_unimplemented;
+    if (p->status != dnnl_success) return;
+    int32_t n = p->n_ranges ? p->n_ranges : 1;
+    p->range_bytes = p->scratch_bytes;
+    p->scratch_bytes *= (size_t)n;
+    p->status = ebb__dnnl_frames_prepare(p, n);
 }
 
 /* ---- layouts ----------------------------------------------------------------------------- */
@@ -260,130 +276,4 @@ ebb__dnnl_layout ebb__dnnl_layout_any(ebb__dnnl_layout l)
 {
     l.any = l.rank > 0;
     return l;
-}
-
-/* ---- running ----------------------------------------------------------------------------- */
-
-static ebb__dnnl_frame *frame_create(const ebb__dnnl_plan *p)
-{
-    ebb__dnnl_frame *f = ebb__alloc(p->allocator, sizeof *f, _Alignof(max_align_t));
-    if (!f) return NULL;
-    memset(f, 0, sizeof *f);
-    dnnl_status_t s = dnnl_stream_create(&f->stream, p->engine, dnnl_stream_default_flags);
-    for (int32_t i = 0; i < p->n_memories && s == dnnl_success; i++)
-        s = dnnl_memory_create(&f->memory[i], memory_md(p, i), p->engine, DNNL_MEMORY_NONE);
-    if (s != dnnl_success) {
-        frame_destroy(p, f);
-        return NULL;
-    }
-    for (int32_t i = 0; i < p->n_steps; i++)
-        for (int32_t j = 0; j < p->step[i].n_args; j++) {
-            f->arg[i][j].arg = p->step[i].arg[j].arg;
-            f->arg[i][j].memory = f->memory[p->step[i].arg[j].memory];
-        }
-    return f;
-}
-
-static ebb__dnnl_frame *frame_take(ebb__dnnl_plan *p)
-{
-    ebb__lock_take(&p->lock);
-    ebb__dnnl_frame *f = p->frames;
-    if (f) p->frames = f->next;
-    ebb__lock_give(&p->lock);
-    return f ? f : frame_create(p);
-}
-
-static void frame_give(ebb__dnnl_plan *p, ebb__dnnl_frame *f)
-{
-    ebb__lock_take(&p->lock);
-    f->next = p->frames;
-    p->frames = f;
-    ebb__lock_give(&p->lock);
-}
-
-/* oneDNN's own reference kernels are slower than ours. */
-static bool kernel_is_fast(dnnl_primitive_t primitive)
-{
-    const char *name = NULL;
-    const_dnnl_primitive_desc_t pd = NULL;
-    if (!primitive) return true;
-    return dnnl_primitive_get_primitive_desc(primitive, &pd) == dnnl_success &&
-           dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success &&
-           strncmp(name, "ref", 3) != 0;
-}
-
-/* One frame is made here, so that the first run allocates nothing either. */
-void ebb__dnnl_plan_finish(ebb__dnnl_plan *p)
-{
-    for (int32_t i = 0; i < p->n_steps && p->status == dnnl_success; i++)
-        if (!kernel_is_fast(p->step[i].primitive)) p->status = dnnl_unimplemented;
-    if (p->status != dnnl_success) return;
-    ebb__dnnl_frame *f = frame_create(p);
-    if (f)
-        frame_give(p, f);
-    else
-        p->status = dnnl_out_of_memory;
-}
-
-static void *address_of(const ebb__dnnl_plan *p, const ebb__call *c, int32_t memory,
-                        int64_t first_item)
-{
-    char *at = (char *)c->scratch + p->memory[memory].offset;
-    int32_t index = p->memory[memory].index;
-    if (p->memory[memory].where == EBB__DNNL_IN) at = c->in[index].data;
-    if (p->memory[memory].where == EBB__DNNL_OUT) at = c->out[index].data;
-    return at + (size_t)first_item * p->memory[memory].item_bytes;
-}
-
-static dnnl_status_t addresses_set(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f,
-                                   const ebb__call *c, int64_t first_item)
-{
-    dnnl_status_t s = dnnl_success;
-    for (int32_t i = 0; i < p->n_memories && s == dnnl_success; i++)
-        if (first_item == 0 || p->memory[i].item_bytes > 0)
-            s = dnnl_memory_set_data_handle(f->memory[i], address_of(p, c, i, first_item));
-    return s;
-}
-
-static dnnl_status_t step_run(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f,
-                              const ebb__call *c, int32_t i)
-{
-    if (p->step[i].primitive)
-        return dnnl_primitive_execute(p->step[i].primitive, f->stream, p->step[i].n_args,
-                                      f->arg[i]);
-    p->step[i].own(address_of(p, c, p->step[i].arg[0].memory, 0),
-                   address_of(p, c, p->step[i].arg[1].memory, 0), p->step[i].n,
-                   p->step[i].parameter);
-    return dnnl_success;
-}
-
-static dnnl_status_t round_run(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f,
-                               const ebb__call *c, int64_t first_item)
-{
-    dnnl_status_t s = addresses_set(p, f, c, first_item);
-    int skipped = first_item == 0 ? EBB__DNNL_LATER : EBB__DNNL_FIRST;
-    for (int32_t i = 0; i < p->n_steps && s == dnnl_success; i++)
-        if ((int)p->step[i].when != skipped) s = step_run(p, f, c, i);
-    return s;
-}
-
-static dnnl_status_t frame_run(const ebb__dnnl_plan *p, const ebb__dnnl_frame *f,
-                               const ebb__call *c)
-{
-    dnnl_status_t s = round_run(p, f, c, 0);
-    for (int64_t i = p->round_items; i < p->n_items && s == dnnl_success; i += p->round_items) {
-        int64_t last = p->n_items - p->round_items;
-        s = round_run(p, f, c, i < last ? i : last);
-    }
-    return s == dnnl_success ? dnnl_stream_wait(f->stream) : s;
-}
-
-ebb_status ebb__dnnl_plan_run(ebb__dnnl_plan *p, const ebb__call *c)
-{
-    ebb__dnnl_frame *f = frame_take(p);
-    if (!f) return ebb__fail(EBB_E_NOMEM, "no memory for the objects of a oneDNN execution");
-    dnnl_status_t s = frame_run(p, f, c);
-    frame_give(p, f);
-    if (s == dnnl_success) return EBB_OK;
-    return ebb__fail(EBB_E_BACKEND, "oneDNN reports %s", ebb__dnnl_status_text(s));
 }
