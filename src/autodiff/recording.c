@@ -10,9 +10,8 @@ bool ebb__op_differentiable(const ebb_op *op)
 }
 
 typedef struct tail_writer {
-    char *tail;      /* NULL while only measuring */
-    uint16_t *place; /* the same */
-    size_t used;     /* bytes */
+    char *tail;                 /* NULL while only measuring */
+    size_t used;                /* bytes */
     const ebb__layout *last[2]; /* the latest different layouts and where they lie */
     size_t last_at[2];
 } tail_writer;
@@ -41,10 +40,27 @@ static uint16_t layout_put(tail_writer *w, const ebb__layout *l)
     return (uint16_t)(at / 8);
 }
 
+enum { SMALL_TAIL = 512 };
+
+/* No tail is larger, whatever its layouts share. */
+static size_t tail_at_most(const ebb__apply *a)
+{
+    const ebb__call *c = &a->call;
+    size_t n = (size_t)c->n_in + (size_t)c->n_out + (size_t)c->n_aux;
+    if (n > 8) return SIZE_MAX;
+    size_t bytes = ebb__tail_attr_offset((int32_t)n) + c->op->attr_bytes + 8;
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (a->slot[i]) bytes += ebb__layout_bytes(a->slot[i]->layout->n_dims);
+    for (int32_t k = 0; k < c->n_out + c->n_aux; k++)
+        bytes += ebb__layout_bytes(c->out[k].shape.n_dims);
+    return bytes;
+}
+
 static void tail_write(tail_writer *w, const ebb__apply *a, ebb_tensor *const *result)
 {
     const ebb__call *c = &a->call;
     size_t attr = ebb__tail_attr_offset(c->n_in + c->n_out + c->n_aux);
+    uint16_t *place = (uint16_t *)w->tail;
     w->used = (attr + c->op->attr_bytes + 7) & ~(size_t)7;
     if (w->tail && c->op->attr_bytes) memcpy(w->tail + attr, c->attr, c->op->attr_bytes);
     for (int32_t i = 0; i < c->n_in; i++) {
@@ -53,17 +69,17 @@ static void tail_write(tail_writer *w, const ebb__apply *a, ebb_tensor *const *r
             p = layout_put(w, a->slot[i]->layout);
             if (a->slot[i]->node) p |= EBB__PLACE_TRACKED;
         }
-        if (w->tail) w->place[i] = p;
+        if (w->tail) place[i] = p;
     }
     for (int32_t k = 0; k < c->n_out; k++) {
         uint16_t p = layout_put(w, ebb__slot_raw(result[k])->layout);
-        if (w->tail) w->place[c->n_in + k] = p;
+        if (w->tail) place[c->n_in + k] = p;
     }
     for (int32_t k = c->n_out; k < c->n_out + c->n_aux; k++) {
         size_t at = w->used; /* by-products: dense, rarely alike */
         if (w->tail) {
             ebb__layout_pack((ebb__layout *)(w->tail + at), &c->out[k], 0);
-            w->place[c->n_in + k] = (uint16_t)(at / 8);
+            place[c->n_in + k] = (uint16_t)(at / 8);
         }
         w->used += ebb__layout_bytes(c->out[k].shape.n_dims);
     }
@@ -102,15 +118,22 @@ ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a, ebb_tensor *
     *out = NULL;
     if (!recipe && !a->tracked) return EBB_OK;
     int32_t n_out = c->n_out + c->n_aux;
+    /* Most tails are small: written once, here, and copied; large ones are measured first. */
+    _Alignas(16) char small[SMALL_TAIL];
     tail_writer w = {0};
+    if (tail_at_most(a) <= sizeof small) w.tail = small;
     tail_write(&w, a, result);
     if (w.used > UINT16_MAX)
         return ebb__fail(EBB_E_UNSUPPORTED, "%d inputs of so many layouts", (int)c->n_in);
     ebb__record *r;
     EBB_TRY(ebb__record_create(&r, c->ctx, c->op, (uint16_t)c->n_in, (uint16_t)n_out, recipe,
                                (uint16_t)w.used));
-    w = (tail_writer){.tail = r->tail, .place = r->tail};
-    tail_write(&w, a, result);
+    if (w.tail) {
+        memcpy(r->tail, small, w.used);
+    } else {
+        w = (tail_writer){.tail = r->tail};
+        tail_write(&w, a, result);
+    }
     r->random_base = c->random_base;
     r->n_threads = c->n_threads;
     ebb__site_get(&r->file, &r->line);

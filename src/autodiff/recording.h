@@ -17,7 +17,7 @@ static inline const uint16_t *ebb__record_places(const ebb__record *r)
 }
 static inline size_t ebb__tail_attr_offset(int32_t n)
 {
-    return ((size_t)n * sizeof(uint16_t) + 15) & ~(size_t)15;
+    return ((size_t)n * sizeof(uint16_t) + 7) & ~(size_t)7;
 }
 static inline void *ebb__record_attr(const ebb__record *r)
 {
@@ -37,16 +37,17 @@ static inline bool ebb__record_tracked(const ebb__record *r, int32_t i)
 /* The application under way: operands resolved, results reserved. */
 typedef struct ebb__apply {
     ebb__call call;
-    ebb__slot **slot;   /* per input; NULL where absent */
-    ebb__value **made;  /* per output and by-product */
+    ebb__slot **slot;  /* per input; NULL where absent */
+    ebb__value **made; /* per output and by-product */
     const ebb__override *override;
     void *backend;
     int32_t max_in; /* what the arrays hold */
     bool tracked;   /* an input is, the thread records, the operation is differentiable */
 } ebb__apply;
 
-/* The record of a finished application whose results have their handles, with saves taken and, where it can serve as one, linked
- * as the recipe of its results. *out NULL where none is needed (untracked, all results tiny).
+/* The record of a finished application whose results have their handles, with saves taken and,
+ * where it can serve as one, linked as the recipe of its results. *out NULL where none is
+ * needed (untracked, all results tiny).
  */
 ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a, ebb_tensor *const *result);
 /* The graph node on top of it: takes the record, also on failure. One handle for the caller. */

@@ -270,10 +270,9 @@ static ebb_status apply_kernel(ebb__apply *a, ebb_tensor **out)
     int32_t n = c->n_out + c->n_aux;
     /* The handles hold the outputs while they are recorded, we the by-products. */
     for (int32_t k = c->n_out; k < n; k++) ebb__value_use(a->made[k]);
-    EBB_TRY(handles_make(a, out));
-    ebb_status status = record(a, out);
+    ebb_status status = handles_make(a, out);
+    if (status == EBB_OK && (status = record(a, out)) != EBB_OK) handles_drop(out, c->n_out);
     for (int32_t k = c->n_out; k < n; k++) ebb__value_unuse(a->made[k]);
-    if (status != EBB_OK) handles_drop(out, c->n_out);
     return status;
 }
 
