@@ -120,12 +120,12 @@ ebb__dnnl_cache *ebb__dnnl_cache_create(const ebb_allocator *a, int32_t capacity
     size_t slot_bytes = (size_t)capacity * sizeof *cache->slot;
     cache->head = ebb__alloc(a, head_bytes, 16);
     cache->slot = ebb__alloc(a, slot_bytes, 16);
+    if (cache->head) memset(cache->head, 0xff, head_bytes);
+    if (cache->slot) memset(cache->slot, 0, slot_bytes);
     if (!cache->head || !cache->slot) {
         ebb__dnnl_cache_destroy(cache);
         return NULL;
     }
-    memset(cache->head, 0xff, head_bytes);
-    memset(cache->slot, 0, slot_bytes);
     return cache;
 }
 
