@@ -1,0 +1,290 @@
+/* bench_graph.c - the bare graph: nanoseconds per node as everything around it grows, with the
+ * classical manager (mark and sweep after each backward) beside it.
+ *
+ * A node is recorded on the one before, whose handle goes, and consumed and freed by a backward
+ * from the last; best of 9. Others are live nodes that have nothing to do with it: half of them
+ * in one graph that uses the same leaf. EBB_BENCH_SHORT=1 leaves the largest sizes out.
+ * SPDX-License-Identifier: MIT */
+#include "bench.h"
+#include "support/classic.h"
+
+#include <ebb/graph.h>
+
+#include <pthread.h>
+#include <string.h>
+
+enum { RUNS = 9, CHAIN = 1000 };
+
+static void must(ebb_status s)
+{
+    if (s == EBB_OK) return;
+    fprintf(stderr, "%s\n", ebb_error_message());
+    exit(1);
+}
+
+typedef struct bench {
+    ebb_graph_space *space;
+    ebb_graph_node *leaf;
+    ebb_graph_node **others;
+    int64_t n_others;
+} bench;
+
+static ebb_graph_node *record(bench *b, ebb_graph_node *parent)
+{
+    ebb_graph_node *node;
+    must(ebb_graph_node_record(&node, b->space, &(ebb_graph_edge){.node = parent}, 1, NULL));
+    return node;
+}
+
+static ebb_graph_node *chain(bench *b, ebb_graph_node *from, int64_t n)
+{
+    ebb_graph_node *last = ebb_graph_node_keep(from);
+    for (int64_t i = 0; i < n; i++) {
+        ebb_graph_node *next = record(b, last);
+        ebb_graph_node_release(last);
+        last = next;
+    }
+    return last;
+}
+
+static void consume(ebb_graph_node *root)
+{
+    must(ebb_graph_consume(&(ebb_graph_edge){.node = root}, 1, NULL, NULL));
+    ebb_graph_node_release(root);
+}
+
+static void bench_begin(bench *b, bool single_threaded, int64_t n_others)
+{
+    *b = (bench){.n_others = n_others};
+    must(ebb_graph_space_create(
+        &b->space, &(ebb_graph_space_options){.single_threaded = single_threaded}));
+    must(ebb_graph_leaf_create(&b->leaf, b->space, NULL));
+    b->others = malloc((size_t)(n_others + 1) * sizeof *b->others);
+    for (int64_t i = 0; i < n_others; i++)
+        b->others[i] = record(b, i % 2 && i > 2 ? b->others[i - 2] : b->leaf);
+}
+
+static void bench_end(bench *b)
+{
+    free(b->others);
+    ebb_graph_space_destroy(b->space);
+}
+
+/* ---- the figure everybody compares
+ * ------------------------------------------------------------ */
+
+static double chain_ns(bench *b, int n_chains)
+{
+    double start = bench_now();
+    for (int i = 0; i < n_chains; i++) consume(chain(b, b->leaf, CHAIN));
+    return (bench_now() - start) * 1e9 / CHAIN / n_chains;
+}
+
+static void bench_nodes(bool single_threaded, int64_t n_others, const char *name)
+{
+    bench b;
+    double run[RUNS];
+    bench_begin(&b, single_threaded, n_others);
+    chain_ns(&b, 20);
+    for (int i = 0; i < RUNS; i++) run[i] = chain_ns(&b, 200);
+    bench_runs(name, run, RUNS, 0, "ns/node");
+    bench_end(&b);
+}
+
+static void ignore(void *user, uint64_t leaf)
+{
+    (void)user;
+    (void)leaf;
+}
+
+static void bench_classic(int64_t n_others, int n_runs, const char *name)
+{
+    classic *c = classic_create(0);
+    classic_node *leaf = classic_record(c, NULL, 0);
+    classic_node **others = malloc((size_t)(n_others + 1) * sizeof *others);
+    double run[RUNS];
+    for (int64_t i = 0; i < n_others; i++) {
+        /* Its leaves are used up by backwards: the others use leaves of their own. */
+        others[i] = classic_record(c, i ? &others[i - 1] : NULL, i % 1000 ? 1 : 0);
+    }
+    for (int i = 0; i < n_runs; i++) {
+        double start = bench_now();
+        classic_node *own = classic_record(c, NULL, 0), *last = own;
+        for (int k = 0; k < CHAIN; k++) {
+            classic_node *next = classic_record(c, &last, 1);
+            if (last != own) classic_release(c, last);
+            last = next;
+        }
+        if (!classic_backward(c, last, ignore, NULL)) exit(1);
+        classic_release(c, last);
+        classic_release(c, own);
+        run[i] = (bench_now() - start) * 1e9 / CHAIN;
+    }
+    bench_runs(name, run, n_runs, 0, "ns/node");
+    for (int64_t i = 0; i < n_others; i++) classic_release(c, others[i]);
+    classic_release(c, leaf);
+    classic_destroy(c);
+    free(others);
+}
+
+/* ---- shapes that are linear here
+ * -------------------------------------------------------------- */
+
+/* An unroll of n steps with a held metric each is dropped. */
+static double unroll_ns(int64_t n)
+{
+    bench b;
+    bench_begin(&b, false, 0);
+    ebb_graph_node *h = ebb_graph_node_keep(b.leaf);
+    ebb_graph_node **metrics = malloc((size_t)n * sizeof *metrics);
+    for (int64_t i = 0; i < n; i++) {
+        ebb_graph_node *next = record(&b, h);
+        ebb_graph_node_release(h);
+        h = next;
+        metrics[i] = record(&b, h);
+    }
+    double start = bench_now();
+    ebb_graph_node_release(h);
+    for (int64_t i = 0; i < n; i++) ebb_graph_node_release(metrics[i]);
+    double ns = (bench_now() - start) * 1e9 / (double)(2 * n);
+    free(metrics);
+    bench_end(&b);
+    return ns;
+}
+
+static double fan_ns(int64_t n)
+{
+    bench b;
+    bench_begin(&b, false, 0);
+    ebb_graph_node *trunk = record(&b, b.leaf);
+    ebb_graph_node **children = malloc((size_t)n * sizeof *children);
+    for (int64_t i = 0; i < n; i++) children[i] = record(&b, trunk);
+    double start = bench_now();
+    for (int64_t i = 0; i < n; i++) ebb_graph_node_release(children[i]);
+    double ns = (bench_now() - start) * 1e9 / (double)n;
+    free(children);
+    bench_end(&b);
+    return ns;
+}
+
+/* n leaves, each used by one graph; these run backward in the order of their leaves or against
+ * it. */
+static double leaves_ns(int64_t n, bool newest_first)
+{
+    bench b;
+    bench_begin(&b, false, 0);
+    ebb_graph_node **roots = malloc((size_t)n * sizeof *roots);
+    for (int64_t i = 0; i < n; i++) {
+        ebb_graph_node *leaf;
+        must(ebb_graph_leaf_create(&leaf, b.space, NULL));
+        roots[i] = record(&b, leaf);
+        ebb_graph_node_release(leaf);
+    }
+    double start = bench_now();
+    for (int64_t i = 0; i < n; i++) consume(roots[newest_first ? n - 1 - i : i]);
+    double ns = (bench_now() - start) * 1e9 / (double)n;
+    free(roots);
+    bench_end(&b);
+    return ns;
+}
+
+static double leaves_newest(int64_t n)
+{
+    return leaves_ns(n, true);
+}
+
+static double leaves_oldest(int64_t n)
+{
+    return leaves_ns(n, false);
+}
+
+static void bench_shape(const char *name, double (*shape)(int64_t n), int64_t n)
+{
+    double run[RUNS];
+    for (int i = 0; i < RUNS; i++) run[i] = shape(n);
+    bench_runs(name, run, RUNS, 0, "ns/node");
+}
+
+/* ---- threads
+ * ---------------------------------------------------------------------------------- */
+
+typedef struct worker {
+    bench *b;
+    int n_chains;
+} worker;
+
+static void *worker_main(void *arg)
+{
+    worker *w = arg;
+    ebb_graph_node *own;
+    must(ebb_graph_leaf_create(&own, w->b->space, NULL));
+    for (int i = 0; i < w->n_chains; i++) consume(chain(w->b, own, CHAIN));
+    ebb_graph_node_release(own);
+    return NULL;
+}
+
+/* Nodes per second of n threads on one space. */
+static double threads_rate(int n_threads)
+{
+    bench b;
+    pthread_t threads[8];
+    bench_begin(&b, false, 0);
+    worker w = {.b = &b, .n_chains = 500};
+    double start = bench_now();
+    for (int i = 0; i < n_threads; i++) pthread_create(&threads[i], NULL, worker_main, &w);
+    for (int i = 0; i < n_threads; i++) pthread_join(threads[i], NULL);
+    double rate = n_threads * w.n_chains * (double)CHAIN / (bench_now() - start);
+    bench_end(&b);
+    return rate;
+}
+
+static void bench_threads(void)
+{
+    double gain[RUNS];
+    for (int i = 0; i < RUNS; i++) {
+        double one = threads_rate(1);
+        gain[i] = threads_rate(2) / one;
+    }
+    bench_runs("graph, two threads over one (private graphs)", gain, RUNS, 0.5, "times");
+}
+
+static void bench_bytes(void)
+{
+    bench b;
+    ebb_graph_stats before, after;
+    bench_begin(&b, false, 0);
+    ebb_graph_stats_get(&before, b.space);
+    record(&b, b.leaf);
+    ebb_graph_stats_get(&after, b.space);
+    bench_row("graph, node with one parent", (double)(after.object_bytes - before.object_bytes),
+              "bytes", 1, 0);
+    bench_end(&b);
+}
+
+int main(void)
+{
+    const char *text = getenv("EBB_BENCH_SHORT");
+    bool is_short = text && *text && strcmp(text, "0") != 0;
+    bench_open("graph");
+    bench_nodes(false, 0, "graph, with locks, 0 others");
+    bench_nodes(false, 10000, "graph, with locks, 1e4 others");
+    bench_nodes(false, 1000000, "graph, with locks, 1e6 others");
+    if (!is_short) bench_nodes(false, 10000000, "graph, with locks, 1e7 others");
+    bench_nodes(true, 0, "graph, single-threaded, 0 others");
+    bench_nodes(true, 1000000, "graph, single-threaded, 1e6 others");
+    if (!is_short) bench_nodes(true, 10000000, "graph, single-threaded, 1e7 others");
+    bench_classic(0, RUNS, "classical manager, 0 others");
+    bench_classic(10000, RUNS, "classical manager, 1e4 others");
+    bench_classic(100000, 3, "classical manager, 1e5 others");
+    if (!is_short) bench_classic(1000000, 3, "classical manager, 1e6 others");
+    bench_shape("graph, dropped unroll with metrics, 1e4 steps", unroll_ns, 10000);
+    bench_shape("graph, dropped unroll with metrics, 1e6 steps", unroll_ns, 1000000);
+    bench_shape("graph, fan of held children, 1e4", fan_ns, 10000);
+    bench_shape("graph, fan of held children, 1e6", fan_ns, 1000000);
+    bench_shape("graph, leaves used newest first, 1e5", leaves_newest, 100000);
+    bench_shape("graph, leaves used oldest first, 1e5", leaves_oldest, 100000);
+    bench_threads();
+    bench_bytes();
+    bench_close();
+    return 0;
+}
