@@ -9,6 +9,7 @@
 #include "base/pool.h"
 
 #include "base/check.h"
+#include "base/error.h"
 #include "base/thread.h"
 
 #include <string.h>
@@ -243,7 +244,13 @@ ebb__pool_part *ebb__pool_part_find(ebb__pool *head)
     ebb__thread_token *self = ebb__thread_self();
     if (!self) return &all->common.head;
     part *own = part_adopt(all, self);
-    if (!own) own = part_make(all, self);
+    if (!own) {
+        /* doing without one is no failure of the caller's */
+        ebb_error pending;
+        ebb_error_get(&pending);
+        own = part_make(all, self);
+        if (!own) ebb__error_adopt(&pending);
+    }
     if (!own) return &all->common.head;
     ebb__thread_memo *memo = &ebb__thread_memos[head->id % EBB__THREAD_MEMO];
     memo->key = head->id;

@@ -35,6 +35,13 @@ typedef struct ebb__external {
     void *user;
 } ebb__external;
 
+/* A dead object of the pool's: it goes back there after the mutex, because a thread's first use
+ * of the pool may ask for a slab, which takes the mutex. */
+typedef struct ebb__dead_object {
+    struct ebb__dead_object *next;
+    size_t bytes;
+} ebb__dead_object;
+
 typedef struct ebb__large ebb__large; /* an object larger than the pool's */
 
 struct ebb__memory {
@@ -54,6 +61,7 @@ struct ebb__memory {
     ebb__record *dead; /* refs have become 0 */
     ebb__big *gone;
     ebb__value *gone_tiny; /* dead; wait for the trace */
+    ebb__dead_object *dead_objects;
 };
 
 static inline ebb__big *ebb__big_of(ebb__value *v)
@@ -66,7 +74,8 @@ static inline void ebb__memory_enter(ebb__memory *m)
 {
     if (!m->single_threaded) pthread_mutex_lock(&m->mutex);
 }
-/* Settles the work lists, gives the mutex back, then makes the callbacks due. */
+/* Settles the work lists, gives the mutex back, then frees what died and makes the callbacks
+ * due. */
 void ebb__memory_leave(ebb__memory *m);
 
 /* Counts up from at least one, by a caller who holds one. */
@@ -106,7 +115,8 @@ static inline void ebb__object_free(ebb_context *ctx, void *p, size_t bytes)
 ebb_status ebb__object_refused(size_t bytes);
 /* One that may be larger than EBB__POOL_MAX. */
 ebb_status ebb__large_alloc(void **out, ebb_context *ctx, size_t bytes);
-void ebb__large_free(ebb_context *ctx, void *p, size_t bytes); /* under the mutex */
+/* Under the mutex where bytes > EBB__POOL_MAX. */
+void ebb__large_free(ebb_context *ctx, void *p, size_t bytes);
 /* Charges `bytes`, asking the pressure function to make room; not under the mutex. */
 ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes);
 /* A charged block of the arena; bytes is a multiple of 64; not under the mutex. `list`, if not
@@ -136,7 +146,10 @@ void ebb__inputs_unuse(ebb__memory *m, ebb__record *r);
  * ---------------------------------------------------------------------------------- */
 /* The struct of a value that is not tiny: LOST, one use, in no list. NULL: recorded why. */
 ebb__big *ebb__big_create(ebb_context *ctx, size_t bytes, ebb_kind kind, bool external);
-void ebb__big_free(ebb__big *b);
+static inline size_t ebb__big_bytes(const ebb__big *b)
+{
+    return b->value.external ? sizeof(ebb__external) : sizeof(ebb__big);
+}
 /* Frees a tiny value whose refs are 0; anywhere. */
 void ebb__tiny_free(ebb__value *v);
 void ebb__trace_event(ebb__memory *m, const ebb__value *v, bool made);

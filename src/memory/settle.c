@@ -48,13 +48,21 @@ void ebb__use_drop(ebb__memory *m, ebb__value *v)
     m->idle = b;
 }
 
+static void object_dead(ebb__memory *m, void *p, size_t bytes)
+{
+    ebb__dead_object *dead = p;
+    dead->bytes = bytes;
+    dead->next = m->dead_objects;
+    m->dead_objects = dead;
+}
+
 static void big_destroy(ebb__memory *m, ebb__big *b)
 {
     EBB_ASSERT(!b->value.data && atomic_load(&b->value.uses) == 0);
     ebb__recipe_drop(m, &b->value);
     *b->prev = b->next;
     if (b->next) b->next->prev = b->prev;
-    ebb__big_free(b);
+    object_dead(m, b, ebb__big_bytes(b));
 }
 
 void ebb__ref_drop(ebb__memory *m, ebb__value *v)
@@ -69,7 +77,8 @@ void ebb__ref_drop(ebb__memory *m, ebb__value *v)
         v->next_gone = m->gone_tiny;
         m->gone_tiny = v;
     } else {
-        ebb__tiny_free(v);
+        ebb__account_discharge_pooled(v->ctx->account, v->kind, v->bytes);
+        object_dead(m, v, sizeof *v + v->bytes);
     }
 }
 
@@ -170,7 +179,10 @@ static void record_die(ebb__memory *m, ebb__record *r)
             ebb__use_drop(m, v);
     }
     if (!r->broken) reads_drop(m, r);
-    ebb__record_free(r);
+    if (r->bytes > EBB__POOL_MAX)
+        ebb__record_free(r);
+    else
+        object_dead(m, r, r->bytes);
 }
 
 void ebb__settle(ebb__memory *m)
@@ -271,8 +283,17 @@ void ebb__memory_leave(ebb__memory *m)
     ebb__settle(m);
     ebb__big *big = m->gone;
     ebb__value *tiny = m->gone_tiny;
+    ebb__dead_object *dead = m->dead_objects;
     m->gone = NULL;
     m->gone_tiny = NULL;
+    m->dead_objects = NULL;
     if (!m->single_threaded) pthread_mutex_unlock(&m->mutex);
+    if (dead) {
+        ebb__pool_part *part = ebb__pool_part_get(m->root->pool);
+        for (ebb__dead_object *next; dead; dead = next) {
+            next = dead->next;
+            ebb__pool_part_free(part, dead, dead->bytes);
+        }
+    }
     if (big || tiny) run_callbacks(big, tiny);
 }

@@ -145,6 +145,6 @@ ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
         }
     }
     ebb__memory_leave(m);
-    if (fresh) ebb__big_free(fresh);
+    if (fresh) ebb__object_free(fresh->value.ctx, fresh, ebb__big_bytes(fresh));
     return status;
 }

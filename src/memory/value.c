@@ -53,16 +53,12 @@ void ebb__tiny_free(ebb__value *v)
 /* ---- others ---------------------------------------------------------------------------------
  */
 
-static size_t big_bytes(bool external)
-{
-    return external ? sizeof(ebb__external) : sizeof(ebb__big);
-}
-
 ebb__big *ebb__big_create(ebb_context *ctx, size_t bytes, ebb_kind kind, bool external)
 {
-    ebb__big *b = ebb__object_alloc(ctx, big_bytes(external));
+    size_t struct_bytes = external ? sizeof(ebb__external) : sizeof(ebb__big);
+    ebb__big *b = ebb__object_alloc(ctx, struct_bytes);
     if (!b) return NULL;
-    memset(b, 0, big_bytes(external));
+    memset(b, 0, struct_bytes);
     b->value = (ebb__value){.refs = 1,
                             .uses = 1,
                             .state = EBB__VALUE_LOST,
@@ -71,11 +67,6 @@ ebb__big *ebb__big_create(ebb_context *ctx, size_t bytes, ebb_kind kind, bool ex
                             .bytes = bytes,
                             .ctx = ctx};
     return b;
-}
-
-void ebb__big_free(ebb__big *b)
-{
-    ebb__object_free(b->value.ctx, b, big_bytes(b->value.external));
 }
 
 ebb_status ebb__value_create(ebb__value **out, ebb_context *ctx, size_t bytes, ebb_kind kind)
@@ -89,7 +80,7 @@ ebb_status ebb__value_create(ebb__value **out, ebb_context *ctx, size_t bytes, e
     b->value.state = EBB__VALUE_RESIDENT;
     ebb_status s = ebb__block_alloc(&b->value.data, ctx, rounded, kind, b);
     if (s != EBB_OK) {
-        ebb__big_free(b);
+        ebb__object_free(ctx, b, sizeof *b);
         return s;
     }
     ebb__trace_made(ctx->memory, &b->value);

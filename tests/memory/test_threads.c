@@ -3,6 +3,7 @@
  * As in the engine, operations run side by side, while dropping and making again is done by one
  * thread alone; uses, saves and handles come and go at any time. Meant for the thread
  * sanitizer; counts and contents are checked as well. SPDX-License-Identifier: MIT */
+#include "base/error.h"
 #include "support/memory_fixture.h"
 #include "support/numeric.h"
 
@@ -165,6 +166,39 @@ static void shared_values_survive_all_threads(void **state)
     test_context_end(&ctx);
 }
 
+/* ---- a thread that only releases ------------------------------------------------------------
+ */
+
+static void *release_run(void *value)
+{
+    ebb_error_clear();
+    ebb__value_unuse(value);
+    return (void *)(uintptr_t)ebb_error_status();
+}
+
+/* Its part of the pool cannot be had any more; that is no failure, nor may it wait for itself.
+ */
+static void a_new_thread_may_release_when_the_budget_is_full(void **state)
+{
+    (void)state;
+    static ebb__value *v[20000];
+    memset(&memory, 0, sizeof memory);
+    test_context_init(&ctx, &memory, 1 << 20, false);
+    ebb_stats before = test_stats(&ctx);
+    ebb__value *big = test_source(&ctx, TEST_N, 1);
+    size_t n = 0;
+    while (ebb__value_create(&v[n], &ctx, 1, EBB_KIND_DATA) == EBB_OK) n++;
+    pthread_t thread;
+    void *status;
+    assert_int_equal(pthread_create(&thread, NULL, release_run, big), 0);
+    pthread_join(thread, &status);
+    assert_ptr_equal(status, EBB_OK);
+    while (n) ebb__value_unuse(v[--n]);
+    ebb_stats after = test_stats(&ctx);
+    test_same_bytes(&before, &after);
+    test_context_end(&ctx);
+}
+
 /* ---- charges from all sides -----------------------------------------------------------------
  */
 
@@ -211,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shared_values_survive_all_threads),
+        cmocka_unit_test(a_new_thread_may_release_when_the_budget_is_full),
         cmocka_unit_test(a_budget_holds_against_all_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
