@@ -206,5 +206,6 @@ int32_t test_at(ebb__value *v, size_t j)
 {
     if (v->state == EBB__VALUE_DROPPED) assert_int_equal(test_restore(v), EBB_OK);
     assert_int_equal(v->state, EBB__VALUE_RESIDENT);
+    assert_true((j + 1) * sizeof(int32_t) <= v->bytes);
     return ((int32_t *)v->data)[j];
 }
