@@ -342,9 +342,12 @@ ebb_status ebb_minimize(ebb_optimizer *opt, ebb_tensor *loss,
         return ebb__fail(EBB_E_RANGE, "minimize: clip_grad_norm is %g, it must be >= 0",
                          o->clip_grad_norm);
     EBB_TRY(slots_are_empty(opt));
+    /* A scope of its own: who holds references by hand needs none around this call. */
     const ebb_backward_options only = {.only = opt->params};
-    EBB_TRY(ebb_backward(loss, &only));
-    ebb_status s = EBB_OK;
+    const ebb_scope scope = ebb_scope_begin(0, NULL);
+    ebb_status s = ebb_backward(loss, &only);
+    ebb_scope_end(scope);
+    EBB_TRY(s);
     if (o->clip_grad_norm > 0)
         s = ebb_params_clip_grad_norm(NULL, opt->params, o->clip_grad_norm);
     if (s == EBB_OK) s = ebb_optimizer_step(opt);

@@ -78,10 +78,10 @@ static void after_a_step_only_parameters_and_state_are_left(void **state)
     ebb_optimizer *opt;
     ebb_stats s;
     assert_ok(ebb_params_create(&p, ctx));
-    ebb_tensor *w = ebb_param(p, "w", EBB_F32, EBB_SHAPE(10, 7), ebb_kaiming_uniform());
+    ebb_tensor *w = ebb_param(p, "w", EBB_F32, EBB_SHAPE(16, 8), ebb_kaiming_uniform());
     ebb_tensor *b = ebb_param(p, "b", EBB_F64, EBB_SHAPE(3), ebb_constant(1));
     assert_ok(ebb_adam_create(&opt, p, 0.1, NULL));
-    const size_t parameters = 70 * 4 + 3 * 8;
+    const size_t parameters = 128 * 4 + 3 * 8;
     for (int step = 0; step < 3; step++) {
         {
             EBB_SCOPE(scope);

@@ -180,12 +180,12 @@ static void bytes_are_accounted_and_given_back(void **state)
     size_t after[2];
     for (int i = 0; i < 2; i++) { /* the first also pays for what the context keeps for all */
         ebb_params *p = new_set(ctx);
-        (void)ebb_nn_conv2d_make(p, "conv", 3, 8, 5, NULL);
-        (void)ebb_nn_lstm_make(p, "lstm", 7, 9);
+        (void)ebb_nn_conv2d_make(p, "conv", 2, 8, 4, NULL);
+        (void)ebb_nn_lstm_make(p, "lstm", 4, 8);
         assert_ok(ebb_params_status(p));
         ebb_stats_get(&s, ctx);
         assert_int_equal(s.bytes[EBB_KIND_PARAMETER],
-                         4 * (8 * 3 * 25 + 8 + 36 * 7 + 36 * 9 + 36));
+                         4 * (8 * 2 * 16 + 8 + 32 * 4 + 32 * 8 + 32));
         assert_int_equal(s.bytes[EBB_KIND_ACTIVATION], 0);
         ebb_params_keep(p);
         ebb_params_release(p);
