@@ -80,8 +80,9 @@ def print_lstm():
         cell.bias_hh.zero_()
     x, h, c = torch.randn(n, n_in), torch.randn(n, n_hidden), torch.randn(n, n_hidden)
     h1, c1 = cell(x, (h, c))
-    for name, t in [("w_x", cell.weight_ih), ("w_h", cell.weight_hh), ("bias", cell.bias_ih), ("x", x), ("h", h),
-                    ("c", c), ("h_next", h1), ("c_next", c1)]:
+    values = [("w_x", cell.weight_ih), ("w_h", cell.weight_hh), ("bias", cell.bias_ih), ("x", x), ("h", h),
+              ("c", c), ("h_next", h1), ("c_next", c1)]
+    for name, t in values:
         flat = [float(v) for v in t.detach().flatten()]
         print("static const float golden_lstm_%s[%d] = %s;" % (name, len(flat), numbers(flat)))
 

@@ -69,7 +69,8 @@ static ebb_status entry_parse(ebb__st_entry *e, const ebb__st *s, const cJSON *i
     if (cJSON_IsString(dtype)) e->dtype_name = dtype->valuestring;
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
         if (strcmp(e->dtype_name, dtypes[i].name) == 0) e->dtype = dtypes[i].dtype;
-    if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 || !get_u64(&begin, cJSON_GetArrayItem(offsets, 0)) ||
+    if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 ||
+        !get_u64(&begin, cJSON_GetArrayItem(offsets, 0)) ||
         !get_u64(&end, cJSON_GetArrayItem(offsets, 1)))
         return bad_entry(s, e->name, "has malformed data_offsets");
     if (begin > end || end > data_bytes)
