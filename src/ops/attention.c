@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ---- triangles
- * -------------------------------------------------------------------------------------- */
+/* ---- triangles -------------------------------------------------------------------------- */
 typedef struct triangle_attr {
     int64_t diagonal;
 } triangle_attr;
@@ -153,8 +152,7 @@ const ebb_op ebb__op_causal_fill = {
     EBB_SAMPLES({.in = {"1x1"}}, {.in = {"2x3x1"}}, {.in = {"0x3"}}),
 };
 
-/* ---- attention
- * -------------------------------------------------------------------------------------- */
+/* ---- attention -------------------------------------------------------------------------- */
 typedef struct attention_attr {
     bool causal;
     double scale;

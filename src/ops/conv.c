@@ -57,8 +57,7 @@ typedef struct conv_work {
 #define EBB_TYPED "ops/conv.inl"
 #include "ops/kernels/typed.h"
 
-/* ---- shapes
- * ---------------------------------------------------------------------------------------- */
+/* ---- shapes ----------------------------------------------------------------------------- */
 static ebb_status conv_sizes(conv_geometry *s, const conv2d_attr *a)
 {
     static const char *const side[] = {"height", "width"};
@@ -167,8 +166,7 @@ static void plan_scratch(conv_work *w, const conv_geometry *s, ebb_dtype dtype, 
         with_sum ? align_up((size_t)(s->groups * s->o_each * s->k_rows) * element) : 0;
 }
 
-/* ---- conv2d
- * ---------------------------------------------------------------------------------------- */
+/* ---- conv2d ----------------------------------------------------------------------------- */
 static ebb_status conv2d_plan(conv_work *w, const ebb__call *c)
 {
     conv_geometry s;
@@ -277,8 +275,7 @@ const ebb_op ebb__op_conv2d = {
         {.in = {"1x8x9x9", "16x8x3x3", "16"}, .attr = "padding=1,1"}),
 };
 
-/* ---- the gradient of the image
- * --------------------------------------------------------------------- */
+/* ---- the gradient of the image ---------------------------------------------------------- */
 static ebb_status grad_input_plan(conv_work *w, const ebb__call *c)
 {
     const conv2d_grad_attr *a = c->attr;
@@ -362,8 +359,7 @@ const ebb_op ebb__op_conv2d_grad_input = {
                  .attr = "groups=3 padding=2,2 stride=2,2 shape=1x3x4x4"}),
 };
 
-/* ---- the gradient of the weight
- * -------------------------------------------------------------------- */
+/* ---- the gradient of the weight --------------------------------------------------------- */
 static ebb_status grad_weight_plan(conv_work *w, const ebb__call *c)
 {
     const conv2d_grad_attr *a = c->attr;

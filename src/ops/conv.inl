@@ -1,8 +1,8 @@
 /* conv.inl - patches of an image as columns of a matrix, and back, for one element type T.
  *
  * Row k = (channel, ki, kj) of col (k_rows, n_cols) holds what kernel place k sees at the
- * output places [first, first + n_cols) of one image; padding is 0. SPDX-License-Identifier:
- * MIT */
+ * output places [first, first + n_cols) of one image; padding is 0.
+ * SPDX-License-Identifier: MIT */
 
 /* Output columns [lo, hi) of [0, out_w) whose place `at + stride * j` lies in [0, w). */
 static void FN(conv_span)(int64_t *lo, int64_t *hi, int64_t at, int64_t stride, int64_t w)
@@ -63,8 +63,8 @@ static void FN(conv_to_cols)(T *col, const T *x, const conv_geometry *s, int64_t
 {
     for (int64_t k = 0; k < s->k_rows; k++) {
         int64_t kj = k % s->kw, ki = k / s->kw % s->kh, channel = k / (s->kw * s->kh);
-        FN(conv_row_to_col)
-        (col + k * n_cols, x + channel * s->h * s->w, s, ki, kj, first, n_cols);
+        const T *plane = x + channel * s->h * s->w;
+        FN(conv_row_to_col)(col + k * n_cols, plane, s, ki, kj, first, n_cols);
     }
 }
 
@@ -129,8 +129,8 @@ static void FN(conv_grad_input_unit)(const conv_work *w, int64_t image, int64_t 
         FN(ebb__gemm)(&product);
         for (int64_t k = 0; k < s->k_rows; k++) {
             int64_t kj = k % s->kw, ki = k / s->kw % s->kh, channel = k / (s->kw * s->kh);
-            FN(conv_col_to_row)
-            (dx + channel * s->h * s->w, col + k * n_cols, s, ki, kj, first, n_cols);
+            T *plane = dx + channel * s->h * s->w;
+            FN(conv_col_to_row)(plane, col + k * n_cols, s, ki, kj, first, n_cols);
         }
     }
 }

@@ -79,8 +79,7 @@ static int64_t class_offset(const class_work *w, int64_t item)
 #define EBB_TYPED "ops/cross_entropy.inl"
 #include "ops/kernels/typed.h"
 
-/* ---- labels
- * ----------------------------------------------------------------------------------------- */
+/* ---- labels ----------------------------------------------------------------------------- */
 /* Classes are axis 1, or the only one. */
 static int64_t class_axis(const ebb_shape *x)
 {
@@ -129,8 +128,7 @@ static ebb_status count_labels(int64_t *count, const ebb_view *labels, int64_t n
     return EBB_OK;
 }
 
-/* ---- running
- * ---------------------------------------------------------------------------------------- */
+/* ---- running ---------------------------------------------------------------------------- */
 static int64_t item_grain(const ebb__around *a)
 {
     return ebb__grain(a->n * 4);
@@ -206,8 +204,7 @@ static ebb_status class_loss_grad(const ebb__call *c, const class_attr *attr, co
     return EBB_OK;
 }
 
-/* ---- cross_entropy
- * ---------------------------------------------------------------------------------- */
+/* ---- cross_entropy ---------------------------------------------------------------------- */
 static ebb_status check_class_attr(const class_attr *a)
 {
     if (a->label_smoothing >= 0 && a->label_smoothing <= 1) return EBB_OK;
@@ -325,8 +322,7 @@ const ebb_op ebb__op_cross_entropy_grad = {
                 {.in = {"", "6x3x2", "u8:6x2<3"}, .attr = "ignore=1 ignore_index=1"}),
 };
 
-/* ---- label_weight
- * ----------------------------------------------------------------------------------- */
+/* ---- label_weight ----------------------------------------------------------------------- */
 static ebb_status label_weight_shape(ebb__call *c)
 {
     EBB_TRY(ebb__check_integer(c, 0));
@@ -366,9 +362,7 @@ const ebb_op ebb__op_label_weight = {
                 {.in = {"i32:<2"}, .attr = "dtype=f64"}),
 };
 
-/* ---- nll
- * --------------------------------------------------------------------------------------------
- */
+/* ---- nll -------------------------------------------------------------------------------- */
 static ebb_status nll_forward(const ebb__call *c)
 {
     class_attr a = with_ignore(c->attr);

@@ -1,6 +1,7 @@
 /* cross_entropy.inl - one item of logits against its label, for one element type T.
  *
- * An item is n_classes logits, `step` elements apart. SPDX-License-Identifier: MIT */
+ * An item is n_classes logits, `step` elements apart.
+ * SPDX-License-Identifier: MIT */
 
 static T FN(ce_max)(const T *x, int64_t n, int64_t step)
 {
@@ -62,6 +63,7 @@ static double FN(class_sum)(const class_work *w, int64_t lo, int64_t hi)
 static void FN(class_grad)(const class_work *w, int64_t lo, int64_t hi)
 {
     int64_t n = w->around.n, step = w->around.inner;
+    double smoothing = w->attr->label_smoothing;
     for (int64_t item = lo; item < hi; item++) {
         int64_t label = ebb__index_at(w->labels, item), at = class_offset(w, item);
         bool ignored = class_ignored(w->attr, label);
@@ -70,8 +72,8 @@ static void FN(class_grad)(const class_work *w, int64_t lo, int64_t hi)
             for (int64_t i = 0; i < n; i++) dx[i * step] = 0;
             if (!ignored) dx[label * step] = (T)-w->scale;
         } else {
-            FN(ce_grad)
-            (dx, (const T *)w->x + at, n, step, label, w->attr->label_smoothing, w->scale);
+            const T *x = (const T *)w->x + at;
+            FN(ce_grad)(dx, x, n, step, label, smoothing, w->scale);
         }
     }
 }

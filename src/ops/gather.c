@@ -19,8 +19,7 @@ static const ebb_attr_spec gather_grad_attrs[] = {
     {"shape", EBB_ATTR_SHAPE, offsetof(ebb__index_grad_attr, shape), false, NULL},
     {0}};
 
-/* ---- kernels
- * ---------------------------------------------------------------------------------------- */
+/* ---- kernels ---------------------------------------------------------------------------- */
 /* Goes through index in C order and says which element of x each names. */
 typedef struct gather_walk {
     const ebb_view *index;
@@ -99,8 +98,7 @@ static size_t bytes_of(const ebb_view *v)
     return (size_t)ebb__n_elems(&v->shape) * ebb__dtype_size(v->dtype);
 }
 
-/* ---- shapes
- * ----------------------------------------------------------------------------------------- */
+/* ---- shapes ----------------------------------------------------------------------------- */
 static ebb_status check_index(const ebb__call *c, const ebb_shape *x, int64_t axis)
 {
     const ebb_shape *index = &c->in[1].shape;
@@ -125,8 +123,7 @@ static int64_t axis_of(const ebb__call *c)
     return axis < 0 ? axis + c->in[0].shape.n_dims : axis;
 }
 
-/* ---- gather
- * ----------------------------------------------------------------------------------------- */
+/* ---- gather ----------------------------------------------------------------------------- */
 static ebb_status gather_shape(ebb__call *c)
 {
     EBB_TRY(check_index(c, &c->in[0].shape, ((const gather_attr *)c->attr)->axis));
@@ -218,8 +215,7 @@ const ebb_op ebb__op_gather_grad = {
                 {.in = {"3", "u8:3<1"}, .attr = "axis=0 shape=1"}),
 };
 
-/* ---- scatter_add
- * ------------------------------------------------------------------------------------ */
+/* ---- scatter_add ------------------------------------------------------------------------ */
 static ebb_status scatter_add_shape(ebb__call *c)
 {
     EBB_TRY(ebb__check_float(c, 0));

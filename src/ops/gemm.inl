@@ -7,8 +7,9 @@ enum { FN(GEMM_NR) = 64 / sizeof(T) };
 GEMM_CLONES static void FN(gemm_tile)(T *restrict tile, const T *restrict a,
                                       const T *restrict b, int64_t k)
 {
-    FN(gemm_vector)
-    s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0};
+    const FN(gemm_vector) zero = {0};
+    FN(gemm_vector) s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+    FN(gemm_vector) s4 = zero, s5 = zero, s6 = zero, s7 = zero;
     for (int64_t l = 0; l < k; l++, a += GEMM_MR, b += FN(GEMM_NR)) {
         FN(gemm_vector) y = *(const FN(gemm_vector) *)b;
         s0 += a[0] * y, s1 += a[1] * y, s2 += a[2] * y, s3 += a[3] * y;
@@ -69,14 +70,14 @@ static void FN(gemm_packed)(const ebb__gemm *g)
         int64_t n = gemm_min(GEMM_NC, g->n - j);
         for (int64_t l = 0; l < g->k; l += GEMM_KC) {
             int64_t k = gemm_min(GEMM_KC, g->k - l);
-            FN(gemm_pack)
-            (b_pack, b + l * g->b_row + j * g->b_col, n, k, g->b_col, g->b_row, FN(GEMM_NR));
+            const T *from = b + l * g->b_row + j * g->b_col;
+            FN(gemm_pack)(b_pack, from, n, k, g->b_col, g->b_row, FN(GEMM_NR));
             for (int64_t i = 0; i < g->m; i += GEMM_MC) {
                 int64_t m = gemm_min(GEMM_MC, g->m - i);
-                FN(gemm_pack)
-                (a_pack, a + i * g->a_row + l * g->a_col, m, k, g->a_row, g->a_col, GEMM_MR);
-                FN(gemm_block)
-                (c + i * g->c_row + j, g->c_row, a_pack, b_pack, m, n, k, l > 0 || g->add);
+                T *to = c + i * g->c_row + j;
+                from = a + i * g->a_row + l * g->a_col;
+                FN(gemm_pack)(a_pack, from, m, k, g->a_row, g->a_col, GEMM_MR);
+                FN(gemm_block)(to, g->c_row, a_pack, b_pack, m, n, k, l > 0 || g->add);
             }
         }
     }

@@ -45,8 +45,7 @@ ebb_status ebb__index_check(const ebb_view *index, int64_t n)
     return EBB_OK;
 }
 
-/* ---- kernels
- * ---------------------------------------------------------------------------------------- */
+/* ---- kernels ---------------------------------------------------------------------------- */
 /* Rows [lo, hi) of outer * m. */
 static void take_rows(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
@@ -152,8 +151,7 @@ static ebb_status check_axis(const ebb__call *c)
     return ebb__axis_check(&axis, c->in[0].shape.n_dims);
 }
 
-/* ---- index_select, and the gradient of all that take rows
- * ------------------------------------------- */
+/* ---- index_select, and the gradient of all that take rows ------------------------------- */
 static ebb_status index_select_shape(ebb__call *c)
 {
     ebb_shape out;
@@ -255,8 +253,7 @@ const ebb_op ebb__op_index_grad = {
                 {.in = {"0", "i64:0"}, .attr = "axis=0 shape=3"}),
 };
 
-/* ---- index_add
- * -------------------------------------------------------------------------------------- */
+/* ---- index_add -------------------------------------------------------------------------- */
 static ebb_status index_add_shape(ebb__call *c)
 {
     EBB_TRY(ebb__check_float(c, 0));
@@ -302,8 +299,7 @@ const ebb_op ebb__op_index_add = {
                 {.in = {"3", "i64:0", "0"}, .attr = "axis=0"}),
 };
 
-/* ---- embedding
- * -------------------------------------------------------------------------------------- */
+/* ---- embedding -------------------------------------------------------------------------- */
 static ebb_status embedding_shape(ebb__call *c)
 {
     ebb_shape out;
@@ -340,8 +336,7 @@ const ebb_op ebb__op_embedding = {
                 {.in = {"5x3", "u8:<5"}}, {.in = {"4", "i64:2x2<4"}}, {.in = {"1x1", "i64:0"}}),
 };
 
-/* ---- one_hot
- * ---------------------------------------------------------------------------------------- */
+/* ---- one_hot ---------------------------------------------------------------------------- */
 typedef struct one_hot_attr {
     int64_t n_classes;
 } one_hot_attr;

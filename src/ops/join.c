@@ -1,7 +1,8 @@
 /* join.c - tensors put together along an axis, and taken apart: cat, stack, split.
  *
  * Seen around the axis everything is (outer, length, inner): row o of the whole is row o of
- * each part in turn. SPDX-License-Identifier: MIT */
+ * each part in turn.
+ * SPDX-License-Identifier: MIT */
 #include "ops/operand.h"
 #include "ops/parallel.h"
 #include "ops/rule.h"
@@ -32,8 +33,7 @@ static const ebb_attr_spec split_grad_attrs[] = {
     {"shape", EBB_ATTR_SHAPE, offsetof(split_grad_attr, shape), false, NULL},
     {0}};
 
-/* ---- kernels
- * ---------------------------------------------------------------------------------------- */
+/* ---- kernels ---------------------------------------------------------------------------- */
 /* Row o of a part of row_bytes lies at `offset` in row o of the whole, of whole_bytes. */
 typedef struct join_work {
     char *whole;
@@ -119,9 +119,7 @@ static ebb_status check_alike(const ebb__call *c, int32_t i, int64_t axis)
                      axis < 0 ? "one shape is needed" : "only the axis joined may differ");
 }
 
-/* ---- cat
- * --------------------------------------------------------------------------------------------
- */
+/* ---- cat -------------------------------------------------------------------------------- */
 static ebb_status cat_shape(ebb__call *c)
 {
     int64_t axis = ((const join_attr *)c->attr)->axis;
@@ -174,8 +172,7 @@ const ebb_op ebb__op_cat = {
                 {.in = {"i64:3<9", "i64:2<9"}, .attr = "axis=0"}),
 };
 
-/* ---- stack
- * ------------------------------------------------------------------------------------------ */
+/* ---- stack ------------------------------------------------------------------------------ */
 static ebb_status stack_shape(ebb__call *c)
 {
     int64_t axis = ((const join_attr *)c->attr)->axis;
@@ -227,8 +224,7 @@ const ebb_op ebb__op_stack = {
                 {.in = {"0x3", "0x3"}, .attr = "axis=0"}),
 };
 
-/* ---- split
- * ------------------------------------------------------------------------------------------ */
+/* ---- split ------------------------------------------------------------------------------ */
 static int64_t part_length(int64_t n, int64_t size, int64_t k)
 {
     int64_t left = n - k * size;

@@ -1,7 +1,8 @@
 /* loss.c - losses of two tensors of one shape: the mean over all elements.
  *
  * Shapes must be equal: a prediction (n, 1) against targets (n) would broadcast to (n, n) and
- * train something else. SPDX-License-Identifier: MIT */
+ * train something else.
+ * SPDX-License-Identifier: MIT */
 #include "ops/kernels/clones.h"
 #include "ops/operand.h"
 #include "ops/parallel.h"
@@ -24,8 +25,7 @@ typedef struct pair_work {
 #define EBB_TYPED "ops/loss.inl"
 #include "ops/kernels/typed.h"
 
-/* ---- the mean
- * --------------------------------------------------------------------------------------- */
+/* ---- the mean --------------------------------------------------------------------------- */
 static ebb_status pair_check(const ebb__call *c, int32_t first)
 {
     for (int32_t i = first; i < first + 2; i++) {
@@ -67,8 +67,7 @@ static ebb_status pair_mean(const ebb__call *c, pair_kind kind)
     return EBB_OK;
 }
 
-/* ---- the gradient by x
- * ------------------------------------------------------------------------------ */
+/* ---- the gradient by x ------------------------------------------------------------------ */
 static ebb_status pair_grad_shape(ebb__call *c)
 {
     EBB_TRY(pair_check(c, 1));
@@ -117,9 +116,7 @@ static double one_over_n(ebb_vjp *v, int32_t i)
 #define PAIR_GRAD_SAMPLES                                                                      \
     EBB_SAMPLES({.in = {"", "3x4", "3x4"}}, {.in = {"", "", ""}}, {.in = {"", "5", "5"}})
 
-/* ---- mse
- * --------------------------------------------------------------------------------------------
- */
+/* ---- mse -------------------------------------------------------------------------------- */
 static ebb_status mse_forward(const ebb__call *c)
 {
     return pair_mean(c, PAIR_MSE);
@@ -164,9 +161,7 @@ const ebb_op ebb__op_mse_grad = {
     PAIR_GRAD_SAMPLES,
 };
 
-/* ---- bce
- * --------------------------------------------------------------------------------------------
- */
+/* ---- bce -------------------------------------------------------------------------------- */
 static ebb_status bce_forward(const ebb__call *c)
 {
     return pair_mean(c, PAIR_BCE);
@@ -234,8 +229,7 @@ const ebb_op ebb__op_bce_grad = {
     PAIR_GRAD_SAMPLES,
 };
 
-/* ---- bce_with_logits
- * -------------------------------------------------------------------------------- */
+/* ---- bce_with_logits -------------------------------------------------------------------- */
 static ebb_status bce_with_logits_forward(const ebb__call *c)
 {
     return pair_mean(c, PAIR_BCE_LOGITS);
@@ -287,8 +281,7 @@ const ebb_op ebb__op_bce_with_logits_grad = {
     PAIR_GRAD_SAMPLES,
 };
 
-/* ---- l1, smooth_l1: formulas of the difference
- * ------------------------------------------------------ */
+/* ---- l1, smooth_l1: formulas of the difference ------------------------------------------ */
 static ebb_status difference_shape(ebb__call *c)
 {
     EBB_TRY(pair_check(c, 0));

@@ -19,8 +19,7 @@ typedef struct matmul_work {
     size_t scratch_each;
 } matmul_work;
 
-/* ---- the kernel
- * ------------------------------------------------------------------------------------ */
+/* ---- the kernel ------------------------------------------------------------------------- */
 /* An operand with a dimension of 1 added where it is a vector. */
 static ebb_view as_matrix(const ebb_view *v, bool left)
 {
@@ -124,8 +123,7 @@ static void reserve(ebb__call *c, int64_t m, int64_t n, int64_t k)
                        ebb__gemm_scratch(m, n, k, ebb__dtype_size(c->in[0].dtype));
 }
 
-/* ---- matmul
- * ---------------------------------------------------------------------------------------- */
+/* ---- matmul ----------------------------------------------------------------------------- */
 static ebb_status matmul_shape(ebb__call *c)
 {
     EBB_TRY(ebb__check_float(c, 0));
@@ -244,8 +242,7 @@ const ebb_op ebb__op_matmul = {
                 {.in = {"2x0", "0x3"}}, {.in = {"33x40", "40x35"}}),
 };
 
-/* ---- linear
- * ---------------------------------------------------------------------------------------- */
+/* ---- linear ----------------------------------------------------------------------------- */
 static ebb_status linear_shape(ebb__call *c)
 {
     EBB_TRY(ebb__check_float(c, 0));

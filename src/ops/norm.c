@@ -20,8 +20,7 @@ static const ebb_attr_spec norm_attrs[] = NORM_SPECS(false);
 #define EBB_TYPED "ops/norm.inl"
 #include "ops/kernels/typed.h"
 
-/* ---- formulas for rules
- * ----------------------------------------------------------------------------- */
+/* ---- formulas for rules ----------------------------------------------------------------- */
 /* Which axes a mean is over, and how a weight lies among them. */
 typedef struct norm_axes {
     ebb_axes mean; /* kept as 1 */
@@ -113,8 +112,7 @@ static void fused(ebb_vjp *v, const ebb_op *grad_op, const norm_axes *a)
     give_weights(v, g, xh, a);
 }
 
-/* ---- running
- * ---------------------------------------------------------------------------------------- */
+/* ---- running ---------------------------------------------------------------------------- */
 static ebb_status check_floats(const ebb__call *c)
 {
     for (int32_t i = 0; i < c->n_in; i++) {
@@ -172,8 +170,7 @@ static void ln_grad_rows(const void *arg, int64_t lo, int64_t hi, int32_t part)
     for (int64_t i = lo; i < hi; i++) EBB_BY_DTYPE(w->dtype, ln_grad_row, w, i, dw, db);
 }
 
-/* ---- batch norm
- * ------------------------------------------------------------------------------------- */
+/* ---- batch norm ------------------------------------------------------------------------- */
 static ebb_status batch_norm_check(ebb__call *c)
 {
     EBB_TRY(norm_check_attr(c->attr));
@@ -384,8 +381,7 @@ const ebb_op ebb__op_batch_norm_grad = {
                 {.in = {"2x1x2x2", "2x1x2x2", "1", "1", "1"}}),
 };
 
-/* ---- layer norm
- * ------------------------------------------------------------------------------------- */
+/* ---- layer norm ------------------------------------------------------------------------- */
 static ebb_status layer_norm_shape(ebb__call *c)
 {
     EBB_TRY(norm_check_attr(c->attr));

@@ -56,8 +56,7 @@ EBB_CLONES static void FN(run_combine)(T *restrict dx, const T *restrict g, cons
     for (int64_t i = 0; i < n; i++) dx[i] = a * g[i] + b * (x[i] - mean) + c;
 }
 
-/* ---- batch norm: one channel
- * ------------------------------------------------------------------------ */
+/* ---- batch norm: one channel ------------------------------------------------------------ */
 static void FN(bn_channel)(const norm_work *w, int64_t channel)
 {
     const T *x = (const T *)w->x + channel * w->run;
@@ -105,15 +104,12 @@ static void FN(bn_grad_channel)(const norm_work *w, int64_t channel)
     ((T *)w->dw)[channel] = (T)(products * rstd);
     ((T *)w->db)[channel] = (T)sum;
     double scale = rstd * (w->weight ? (double)((const T *)w->weight)[channel] : 1);
-    double slope = -scale * rstd * rstd * products / n, level = -scale * sum / n;
-    for (int64_t r = 0; r < w->n_runs; r++)
-        FN(run_combine)
-        (dx + r * w->step, g + r * w->step, x + r * w->step, (T)scale, (T)slope, (T)level,
-         (T)mean, w->run);
+    T slope = (T)(-scale * rstd * rstd * products / n), level = (T)(-scale * sum / n);
+    for (int64_t r = 0, at = 0; r < w->n_runs; r++, at += w->step)
+        FN(run_combine)(dx + at, g + at, x + at, (T)scale, slope, level, (T)mean, w->run);
 }
 
-/* ---- layer norm: one row
- * ---------------------------------------------------------------------------- */
+/* ---- layer norm: one row ---------------------------------------------------------------- */
 static void FN(ln_row)(const norm_work *w, int64_t row)
 {
     int64_t n = w->run;

@@ -29,8 +29,8 @@ static void FN(sgd_range)(const optim_work *w, int64_t lo, int64_t hi)
         FN(sgd_plain)(w->p, w->g, lr, decay, lo, hi);
         return;
     }
-    FN(sgd_momentum)
-    (w->p, w->g, w->state[0], lr, decay, momentum, a->nesterov, a->first, lo, hi);
+    bool nesterov = a->nesterov, first = a->first;
+    FN(sgd_momentum)(w->p, w->g, w->state[0], lr, decay, momentum, nesterov, first, lo, hi);
 }
 
 /* shrink: the parameter's factor (decoupled decay); decay: added to the gradient. */

@@ -50,8 +50,7 @@ static const ebb_attr_spec bernoulli_attrs[] = {
     {"p", EBB_ATTR_F64, offsetof(bernoulli_attr, p), false, "chance of 1, in [0, 1]"},
     {0}};
 
-/* ---- running
- * ---------------------------------------------------------------------------------------- */
+/* ---- running ---------------------------------------------------------------------------- */
 /* Elements [at, at + count) of out from the words of their blocks. */
 typedef void (*random_fn)(const ebb_view *out, int64_t at, int64_t count, const uint32_t *word,
                           const void *attr);
@@ -115,8 +114,7 @@ static double unit_f64(const uint32_t *word)
     return (double)(bits >> 11) * 0x1p-53;
 }
 
-/* ---- uniform
- * ---------------------------------------------------------------------------------------- */
+/* ---- uniform ---------------------------------------------------------------------------- */
 static ebb_status uniform_shape(ebb__call *c)
 {
     const uniform_attr *a = c->attr;
@@ -171,8 +169,7 @@ const ebb_op ebb__op_uniform = {
                 {.attr = "dtype=f64 shape=0x2 low=0 high=1"}),
 };
 
-/* ---- normal
- * ----------------------------------------------------------------------------------------- */
+/* ---- normal ----------------------------------------------------------------------------- */
 static ebb_status normal_shape(ebb__call *c)
 {
     const normal_attr *a = c->attr;
@@ -226,8 +223,7 @@ const ebb_op ebb__op_normal = {
                 {.attr = "dtype=f32 shape=0 mean=0 std=1"}),
 };
 
-/* ---- bernoulli
- * -------------------------------------------------------------------------------------- */
+/* ---- bernoulli -------------------------------------------------------------------------- */
 static ebb_status bernoulli_shape(ebb__call *c)
 {
     double p = ((const bernoulli_attr *)c->attr)->p;

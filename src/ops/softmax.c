@@ -1,7 +1,8 @@
 /* softmax.c - softmax and its logarithm along one axis, and their gradients in one sweep.
  *
  * Subtracting the maximum keeps every exp <= 1: Goodfellow, Bengio, Courville (2016),
- * section 4.1. Both keep their output for the gradient, not x. SPDX-License-Identifier: MIT */
+ * section 4.1. Both keep their output for the gradient, not x.
+ * SPDX-License-Identifier: MIT */
 #include "ops/operand.h"
 #include "ops/parallel.h"
 #include "ops/rule.h"

@@ -1,7 +1,8 @@
 /* softmax.inl - the kernels of softmax.c for one element type T.
  *
  * A slab is n elements along the axis by `width` neighbours, `step` elements from one to the
- * next along the axis; width is at most SOFTMAX_WIDTH. SPDX-License-Identifier: MIT */
+ * next along the axis; width is at most SOFTMAX_WIDTH.
+ * SPDX-License-Identifier: MIT */
 
 /* The largest of each column; NaN stays. */
 static void FN(slab_max)(T *top, const T *x, int64_t n, int64_t step, int64_t width)

@@ -1,8 +1,9 @@
-/* pool.c - two-dimensional max and average pooling.
+/* pooling.c - two-dimensional max and average pooling.
  *
  * max_pool2d keeps for its gradient neither x nor out but each maximum's place
  * in its window (row * kernel_w + column): one byte per output where the window
- * has at most 256 places, else four. SPDX-License-Identifier: MIT */
+ * has at most 256 places, else four.
+ * SPDX-License-Identifier: MIT */
 #include "ops/kernels/clones.h"
 #include "ops/operand.h"
 #include "ops/parallel.h"
@@ -127,12 +128,10 @@ static inline int64_t pool_source(const pool_work *w, int64_t first, int64_t y, 
 
 #define EBB_TYPED "ops/kernels/pool2x2.inl"
 #include "ops/kernels/typed.h"
-#define EBB_TYPED "ops/pool.inl"
+#define EBB_TYPED "ops/pooling.inl"
 #include "ops/kernels/typed.h"
 
-/* ---- shapes
- * ----------------------------------------------------------------------------------------
- */
+/* ---- shapes ----------------------------------------------------------------------------- */
 static ebb_status pool_geometry_of(pool_geometry *s, const ebb_shape *x, const pool_attr *a)
 {
     int64_t size[2] = {x->dims[2], x->dims[3]}, out[2];
@@ -208,9 +207,7 @@ static ebb_status check_x_shape(const ebb_shape *shape)
                      (long long)shape->n_dims);
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------------
- */
+/* ---- running ---------------------------------------------------------------------------- */
 static void pool_planes(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
     (void)part;
@@ -242,9 +239,7 @@ static ebb_status pool_run(pool_work *w, const ebb__call *c)
     return EBB_OK;
 }
 
-/* ---- max_pool2d
- * ------------------------------------------------------------------------------------
- */
+/* ---- max_pool2d ------------------------------------------------------------------------- */
 static ebb_status max_pool2d_shape(ebb__call *c)
 {
     pool_geometry s;
@@ -398,9 +393,7 @@ const ebb_op ebb__op_max_pool2d_pick = {
         {.in = {"1x1x1x1", "u8:1x1x1x1<1"}, .attr = "kernel_h=1 kernel_w=1 shape=1x1x1x1"}),
 };
 
-/* ---- avg_pool2d
- * ------------------------------------------------------------------------------------
- */
+/* ---- avg_pool2d ------------------------------------------------------------------------- */
 static ebb_status avg_pool2d_shape(ebb__call *c)
 {
     pool_geometry s;

@@ -1,4 +1,4 @@
-/* pool.inl - pooling of one plane (h, w) into (out_h, out_w), for one element
+/* pooling.inl - pooling of one plane (h, w) into (out_h, out_w), for one element
  * type T.
  *
  * A row of the output is made in stretches of POOL_WIDTH columns, one place of
@@ -46,9 +46,9 @@ static void FN(max_row)(T *out, void *places, int64_t at, const T *x, const pool
         for (int64_t kj = 0; kj < s->kernel[1]; kj++) {
             int64_t lo, hi, start = first * s->stride[1] - s->padding[1] + kj;
             pool_span(&lo, &hi, start, s->stride[1], s->w, n);
-            FN(max_stretch_any)
-            (out, where, x + row * s->w + start, s->stride[1], lo, hi,
-             (int32_t)(ki * s->kernel[1] + kj));
+            const T *from = x + row * s->w + start;
+            int32_t place = (int32_t)(ki * s->kernel[1] + kj);
+            FN(max_stretch_any)(out, where, from, s->stride[1], lo, hi, place);
         }
     }
     if (s->is_wide)
@@ -98,18 +98,18 @@ static void FN(max_pick_plane)(const pool_work *w, int64_t plane)
 /* Both for 2 x 2 windows without overlap: planes follow each other as one tall plane. */
 static void FN(max_tiled)(const pool_work *w, int64_t lo, int64_t hi)
 {
-    int64_t plane = w->s.out_h * w->s.out_w;
-    FN(max_2x2)
-    ((T *)w->out + lo * plane, (uint8_t *)w->places_out + lo * plane,
-     (const T *)w->x + lo * 4 * plane, (hi - lo) * w->s.out_h, w->s.w);
+    int64_t first = lo * w->s.out_h * w->s.out_w, n_rows = (hi - lo) * w->s.out_h;
+    T *out = (T *)w->out + first;
+    uint8_t *places = (uint8_t *)w->places_out + first;
+    FN(max_2x2)(out, places, (const T *)w->x + 4 * first, n_rows, w->s.w);
 }
 
 static void FN(max_grad_tiled)(const pool_work *w, int64_t lo, int64_t hi)
 {
-    int64_t plane = w->s.out_h * w->s.out_w;
-    FN(max_2x2_grad)
-    ((T *)w->out + lo * 4 * plane, (const T *)w->x + lo * plane,
-     (const uint8_t *)w->places + lo * plane, (hi - lo) * w->s.out_h, w->s.w);
+    int64_t first = lo * w->s.out_h * w->s.out_w, n_rows = (hi - lo) * w->s.out_h;
+    const T *g = (const T *)w->x + first;
+    const uint8_t *places = (const uint8_t *)w->places + first;
+    FN(max_2x2_grad)((T *)w->out + 4 * first, g, places, n_rows, w->s.w);
 }
 
 static void FN(avg_plane)(const pool_work *w, int64_t plane)
