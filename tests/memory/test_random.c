@@ -220,7 +220,7 @@ static void step(void)
 static void random_programs_keep_what_is_needed_and_nothing_else(void **state)
 {
     (void)state;
-    int n_programs = getenv("EBB_TEST_SHORT") ? 3 : 24;
+    int n_programs = getenv("EBB_TEST_SHORT") ? 3 : 10;
     for (int program = 0; program < n_programs; program++) {
         memset(&memory, 0, sizeof memory);
         test_context_init(&ctx, &memory, 0, program % 2);
