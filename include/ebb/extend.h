@@ -26,6 +26,13 @@ EBB_API void ebb_attach(ebb_context *ctx, ebb_attachment *a, void (*destroy)(voi
                         void *object);
 EBB_API void ebb_detach_object(ebb_context *ctx, ebb_attachment *a);
 
+/* What a backward may be limited to. An ebb_params begins with a pointer to one, through which
+ * the layers below it see its tensors. */
+typedef struct ebb_tensor_list {
+    int64_t (*count)(const void *list);
+    ebb_tensor *(*at)(const void *list, int64_t i); /* borrowed */
+} ebb_tensor_list;
+
 /* The context a tensor was made in; NULL for NULL, EBB_NONE or a stale handle (with a record).
  */
 EBB_API ebb_context *ebb_context_of(const ebb_tensor *t);

@@ -1,8 +1,8 @@
 /* bytes.c - reading, writing and mapping a tensor's elements.
  * SPDX-License-Identifier: MIT */
-#include "api/internal.h"
+#include "api/api.h"
 
-#include "autodiff/internal.h"
+#include "autodiff/backward.h"
 #include "tensor/slots.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* context.c - assembling a context from its layers; statistics. The only reader of the
  * environment. SPDX-License-Identifier: MIT */
-#include "api/internal.h"
+#include "api/api.h"
 
-#include "autodiff/internal.h"
+#include "autodiff/backward.h"
 #include "base/thread.h"
 #include "ops/ids.h"
 #include "tensor/owned.h"

@@ -1,8 +1,10 @@
 /* grad.c - the public face of gradients.
  * SPDX-License-Identifier: MIT */
-#include "api/internal.h"
+#include "api/api.h"
 
 #include "autodiff/commit.h"
+
+#include <ebb/extend.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,15 +38,16 @@ static bool leaf_wanted(void *user, void *payload)
     return bsearch(&payload, set->leaf, (size_t)set->n, sizeof *set->leaf, compare) != NULL;
 }
 
-static ebb_status leaf_set_make(leaf_set *out, const ebb_params *params)
+static ebb_status leaf_set_make(leaf_set *out, const void *params)
 {
-    int64_t n = ebb_params_count(params);
+    const ebb_tensor_list *list = *(const ebb_tensor_list *const *)params;
+    int64_t n = list->count(params);
     out->n = 0;
     out->leaf = malloc(((size_t)n + 1) * sizeof *out->leaf);
     if (!out->leaf)
         return ebb__fail(EBB_E_NOMEM, "a list of %lld leaves was refused", (long long)n);
     for (int64_t i = 0; i < n; i++) {
-        ebb__slot *s = ebb__slot_raw(ebb_params_at(params, i));
+        ebb__slot *s = ebb__slot_raw(list->at(params, i));
         if (s->is_leaf) out->leaf[out->n++] = ebb_graph_node_payload(s->node);
     }
     qsort(out->leaf, (size_t)out->n, sizeof *out->leaf, compare);

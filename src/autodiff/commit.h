@@ -3,7 +3,7 @@
 #ifndef EBB_AUTODIFF_COMMIT_H
 #define EBB_AUTODIFF_COMMIT_H
 
-#include "autodiff/internal.h"
+#include "autodiff/backward.h"
 
 /* All totals at once: staged first (may fail, nothing changed), then moved into empty slots or
  * added in place, allocating nothing. */

@@ -1,6 +1,6 @@
 /* compose.c - operations that are formulas of others: their temporaries go when they return.
  * SPDX-License-Identifier: MIT */
-#include "autodiff/internal.h"
+#include "autodiff/backward.h"
 
 static void compose_emit(ebb_vjp *v, const ebb_op *op, const void *attr, int32_t n_in,
                          ebb_tensor *const *in, int32_t n_out, ebb_tensor **out)

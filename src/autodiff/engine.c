@@ -1,6 +1,6 @@
 /* engine.c - the engine's part of a context.
  * SPDX-License-Identifier: MIT */
-#include "autodiff/internal.h"
+#include "autodiff/backward.h"
 
 static ebb_status need(const ebb_op **out, const ebb_context *ctx, const char *name)
 {

@@ -3,7 +3,7 @@
  * A recipe runs with the attributes, layouts, random counter and thread count of its first run,
  * so its results are bit for bit the same; a stateful operation leaves its state alone.
  * SPDX-License-Identifier: MIT */
-#include "autodiff/internal.h"
+#include "autodiff/backward.h"
 
 #include "base/array.h"
 

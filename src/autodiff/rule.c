@@ -2,9 +2,9 @@
  *
  * A rule runs in a scope of its own whose results are temporary. It reaches saved values only,
  * as tensors made on the spot: under create_graph an input's tensor carries the node's own
- * edge, an output's the node itself; a by-product never has history. SPDX-License-Identifier:
- * MIT */
-#include "autodiff/internal.h"
+ * edge, an output's the node itself; a by-product never has history.
+ * SPDX-License-Identifier: MIT */
+#include "autodiff/backward.h"
 
 typedef struct rule {
     ebb_vjp vjp; /* first: the public type */

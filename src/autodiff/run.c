@@ -3,7 +3,7 @@
  * Strong guarantee: on failure no output exists, no reference is left, nothing was written.
  * Outputs and scratch are reserved before the kernel runs; the blocks of operands are pinned
  * from there to the kernel's end. SPDX-License-Identifier: MIT */
-#include "autodiff/internal.h"
+#include "autodiff/backward.h"
 
 #include "base/thread.h"
 

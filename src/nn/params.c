@@ -30,6 +30,7 @@ typedef struct set {
 } set;
 
 struct ebb_params {
+    const ebb_tensor_list *list; /* first: how the layers below see the set */
     set *set;
     ebb_params *parent, *next;
     entry **entries;
@@ -56,10 +57,23 @@ static size_t entry_bytes(const char *name)
     return sizeof(entry) + strlen(name) + 1;
 }
 
+static int64_t list_count(const void *p)
+{
+    return ebb_params_count(p);
+}
+
+static ebb_tensor *list_at(const void *p, int64_t i)
+{
+    return ebb_params_at(p, i);
+}
+
+static const ebb_tensor_list as_list = {list_count, list_at};
+
 static ebb_params *node_create(set *s, ebb_params *parent, const char *path)
 {
     ebb_params *p = ebb_alloc(s->ctx, node_bytes(path), EBB_KIND_BOOKKEEPING);
     if (!p) return NULL;
+    p->list = &as_list;
     p->set = s;
     p->parent = parent;
     p->next = s->nodes;

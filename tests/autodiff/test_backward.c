@@ -1,6 +1,6 @@
 /* test_backward.c - gradients as users ask for them; expected values by hand.
  * SPDX-License-Identifier: MIT */
-#include "fixture.h"
+#include "support/fixture.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* fixture.c - what most tests of the public interface start from.
  * SPDX-License-Identifier: MIT */
-#include "fixture.h"
+#include "support/fixture.h"
 
 #include "autodiff/engine.h"
 #include "base/context.h"

@@ -1,6 +1,6 @@
 /* test_scopes.c - who owns results, and what happens to handles used late or twice.
  * SPDX-License-Identifier: MIT */
-#include "fixture.h"
+#include "support/fixture.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* tensor.c - tensors from and to the user's memory; what they are.
+/* make.c - tensors from and to the user's memory; what they are.
  * SPDX-License-Identifier: MIT */
-#include "api/internal.h"
+#include "api/api.h"
 
 #include "base/error.h"
 #include "tensor/slots.h"

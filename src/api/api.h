@@ -1,9 +1,9 @@
-/* internal.h - what the files of the public interface share.
+/* api.h - what the files of the public interface share.
  * SPDX-License-Identifier: MIT */
-#ifndef EBB_API_INTERNAL_H
-#define EBB_API_INTERNAL_H
+#ifndef EBB_API_API_H
+#define EBB_API_API_H
 
-#include "autodiff/internal.h"
+#include "autodiff/backward.h"
 #include "base/context.h"
 
 /* The descriptor behind a node's tag, custom ones included; NULL for an unknown tag. */

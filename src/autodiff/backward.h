@@ -1,9 +1,9 @@
-/* internal.h - what the files of the engine share.
+/* backward.h - what the files of the engine share.
  *
  * The few operations the engine itself emits are named here; they are the only ones it knows.
  * SPDX-License-Identifier: MIT */
-#ifndef EBB_AUTODIFF_INTERNAL_H
-#define EBB_AUTODIFF_INTERNAL_H
+#ifndef EBB_AUTODIFF_BACKWARD_H
+#define EBB_AUTODIFF_BACKWARD_H
 
 #include "autodiff/recording.h"
 #include "base/context.h"
