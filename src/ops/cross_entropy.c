@@ -4,6 +4,8 @@
  * would be as large and stand beside the logits at the peak), and a by-product would cost the
  * rule of higher order. Every label is checked before anything is written.
  * SPDX-License-Identifier: MIT */
+#include "ops/kernels/clones.h"
+#include "ops/kernels/vmath.h"
 #include "ops/operand.h"
 #include "ops/parallel.h"
 #include "ops/rule.h"
@@ -76,6 +78,8 @@ static int64_t class_offset(const class_work *w, int64_t item)
     return item / inner * w->around.n * inner + item % inner;
 }
 
+#define EBB_TYPED "ops/exp_rows.inl"
+#include "ops/kernels/typed.h"
 #define EBB_TYPED "ops/cross_entropy.inl"
 #include "ops/kernels/typed.h"
 

@@ -5,6 +5,7 @@
 
 static T FN(ce_max)(const T *x, int64_t n, int64_t step)
 {
+    if (step == 1) return FN(row_max)(x, n);
     T top = x[0];
     for (int64_t i = 1; i < n; i++) {
         T value = x[i * step];
@@ -18,14 +19,13 @@ static T FN(ce_max)(const T *x, int64_t n, int64_t step)
 static double FN(ce_loss)(const T *x, int64_t n, int64_t step, int64_t label, double smoothing)
 {
     T top = FN(ce_max)(x, n, step);
-    double sum = 0, level = 0;
-    for (int64_t i = 0; i < n; i++) {
-        T away = x[i * step] - top;
-        sum += (double)EXP(away);
-        level += (double)away;
-    }
-    double hit = (double)(x[label * step] - top);
+    double sum = 0, level = 0, hit = (double)(x[label * step] - top);
+    if (step == 1)
+        sum = FN(row_exp_sum)(x, top, n);
+    else
+        for (int64_t i = 0; i < n; i++) sum += (double)EBB_EXP(x[i * step] - top);
     if (smoothing == 0) return log(sum) - hit;
+    for (int64_t i = 0; i < n; i++) level += (double)(x[i * step] - top);
     return log(sum) - (1 - smoothing) * hit - smoothing * level / (double)n;
 }
 
@@ -35,11 +35,13 @@ static void FN(ce_grad)(T *dx, const T *x, int64_t n, int64_t step, int64_t labe
 {
     T top = FN(ce_max)(x, n, step);
     double sum = 0, share = smoothing / (double)n;
-    for (int64_t i = 0; i < n; i++) {
-        T e = EXP(x[i * step] - top);
-        dx[i * step] = e;
-        sum += (double)e;
-    }
+    if (step == 1)
+        sum = FN(row_exp)(dx, x, top, n);
+    else
+        for (int64_t i = 0; i < n; i++) {
+            dx[i * step] = EBB_EXP(x[i * step] - top);
+            sum += (double)dx[i * step];
+        }
     for (int64_t i = 0; i < n; i++) {
         double target = (i == label ? 1 - smoothing : 0) + share;
         dx[i * step] = (T)(scale * ((double)dx[i * step] / sum - target));

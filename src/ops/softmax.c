@@ -3,6 +3,8 @@
  * Subtracting the maximum keeps every exp <= 1: Goodfellow, Bengio, Courville (2016),
  * section 4.1. Both keep their output for the gradient, not x.
  * SPDX-License-Identifier: MIT */
+#include "ops/kernels/clones.h"
+#include "ops/kernels/vmath.h"
 #include "ops/operand.h"
 #include "ops/parallel.h"
 #include "ops/rule.h"
@@ -27,6 +29,8 @@ typedef struct softmax_work {
     void *out;
 } softmax_work;
 
+#define EBB_TYPED "ops/exp_rows.inl"
+#include "ops/kernels/typed.h"
 #define EBB_TYPED "ops/softmax.inl"
 #include "ops/kernels/typed.h"
 

@@ -15,14 +15,15 @@ static void FN(slab_max)(T *top, const T *x, int64_t n, int64_t step, int64_t wi
         }
 }
 
-static void FN(softmax_slab)(T *y, const T *x, int64_t n, int64_t step, int64_t width)
+EBB_CLONES static void FN(softmax_slab)(T *y, const T *x, int64_t n, int64_t step,
+                                        int64_t width)
 {
     T top[SOFTMAX_WIDTH];
     double sum[SOFTMAX_WIDTH] = {0};
     FN(slab_max)(top, x, n, step, width);
     for (int64_t i = 0; i < n; i++)
         for (int64_t q = 0; q < width; q++) {
-            T e = EXP(x[i * step + q] - top[q]);
+            T e = EBB_EXP(x[i * step + q] - top[q]);
             y[i * step + q] = e;
             sum[q] += (double)e;
         }
@@ -31,13 +32,14 @@ static void FN(softmax_slab)(T *y, const T *x, int64_t n, int64_t step, int64_t 
             y[i * step + q] = (T)((double)y[i * step + q] / sum[q]);
 }
 
-static void FN(log_softmax_slab)(T *y, const T *x, int64_t n, int64_t step, int64_t width)
+EBB_CLONES static void FN(log_softmax_slab)(T *y, const T *x, int64_t n, int64_t step,
+                                            int64_t width)
 {
     T top[SOFTMAX_WIDTH];
     double sum[SOFTMAX_WIDTH] = {0};
     FN(slab_max)(top, x, n, step, width);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t q = 0; q < width; q++) sum[q] += (double)EXP(x[i * step + q] - top[q]);
+        for (int64_t q = 0; q < width; q++) sum[q] += (double)EBB_EXP(x[i * step + q] - top[q]);
     for (int64_t q = 0; q < width; q++) sum[q] = log(sum[q]);
     for (int64_t i = 0; i < n; i++)
         for (int64_t q = 0; q < width; q++)
@@ -45,8 +47,8 @@ static void FN(log_softmax_slab)(T *y, const T *x, int64_t n, int64_t step, int6
 }
 
 /* dx = y * (g - sum(g * y)) */
-static void FN(softmax_grad_slab)(T *dx, const T *g, const T *y, int64_t n, int64_t step,
-                                  int64_t width)
+EBB_CLONES static void FN(softmax_grad_slab)(T *dx, const T *g, const T *y, int64_t n,
+                                             int64_t step, int64_t width)
 {
     double dot[SOFTMAX_WIDTH] = {0};
     for (int64_t i = 0; i < n; i++)
@@ -59,8 +61,8 @@ static void FN(softmax_grad_slab)(T *dx, const T *g, const T *y, int64_t n, int6
 }
 
 /* dx = g - exp(y) * sum(g) */
-static void FN(log_softmax_grad_slab)(T *dx, const T *g, const T *y, int64_t n, int64_t step,
-                                      int64_t width)
+EBB_CLONES static void FN(log_softmax_grad_slab)(T *dx, const T *g, const T *y, int64_t n,
+                                                 int64_t step, int64_t width)
 {
     double sum[SOFTMAX_WIDTH] = {0};
     for (int64_t i = 0; i < n; i++)
@@ -68,7 +70,21 @@ static void FN(log_softmax_grad_slab)(T *dx, const T *g, const T *y, int64_t n, 
     for (int64_t i = 0; i < n; i++)
         for (int64_t q = 0; q < width; q++)
             dx[i * step + q] =
-                (T)((double)g[i * step + q] - (double)EXP(y[i * step + q]) * sum[q]);
+                (T)((double)g[i * step + q] - (double)EBB_EXP(y[i * step + q]) * sum[q]);
+}
+
+/* A row: a slab of one column, whose elements lie side by side. */
+static void FN(softmax_row)(T *y, const T *x, int64_t n)
+{
+    double sum = FN(row_exp)(y, x, FN(row_max)(x, n), n);
+    for (int64_t i = 0; i < n; i++) y[i] = (T)((double)y[i] / sum);
+}
+
+static void FN(log_softmax_row)(T *y, const T *x, int64_t n)
+{
+    T top = FN(row_max)(x, n);
+    double level = log(FN(row_exp_sum)(x, top, n));
+    for (int64_t i = 0; i < n; i++) y[i] = (T)((double)(x[i] - top) - level);
 }
 
 /* Slab `item` of the operands. */
@@ -83,10 +99,16 @@ static void FN(softmax_item)(const softmax_work *w, int64_t item)
     const T *x = (const T *)w->x + at;
     switch (w->kind) {
     case SOFTMAX:
-        FN(softmax_slab)(out, x, w->around.n, step, width);
+        if (step == 1)
+            FN(softmax_row)(out, x, w->around.n);
+        else
+            FN(softmax_slab)(out, x, w->around.n, step, width);
         break;
     case LOG_SOFTMAX:
-        FN(log_softmax_slab)(out, x, w->around.n, step, width);
+        if (step == 1)
+            FN(log_softmax_row)(out, x, w->around.n);
+        else
+            FN(log_softmax_slab)(out, x, w->around.n, step, width);
         break;
     case SOFTMAX_GRAD:
         FN(softmax_grad_slab)(out, x, (const T *)w->y + at, w->around.n, step, width);
