@@ -17,15 +17,15 @@ static void repeated_indices_add_up(void **state)
     ebb_context *ctx = *state;
     EBB_SCOPE(outer);
     ebb_tensor *x = LEAF(0.1);
-    GOOD(case_backward_with(ebb_index_select(x, 0, INDEX(0, 0)), VEC(0.2, 0.3)));
+    GOOD(case_backward_with(ebb_index_select(x, INDEX(0, 0), 0), VEC(0.2, 0.3)));
     EXPECT_GRAD(x, 1e-15, 0.5);
     x = LEAF(1, 2, 3);
-    ebb_tensor *y = ebb_index_select(x, 0, INDEX(-1, 2, -3));
+    ebb_tensor *y = ebb_index_select(x, INDEX(-1, 2, -3), 0);
     EXPECT(y, 0, 3, 3, 1);
     GOOD(case_backward_sum(y));
     EXPECT_GRAD(x, 0, 1, 0, 2);
     ebb_tensor *base = LEAF(0, 0, 0), *src = LEAF(1, 2, 3);
-    y = ebb_scatter_add(base, 0, INDEX(0, 0, 2), src);
+    y = ebb_scatter_add(base, INDEX(0, 0, 2), src, 0);
     EXPECT(y, 0, 3, 0, 3);
     GOOD(case_backward_with(y, VEC(10, 20, 30)));
     EXPECT_GRAD(src, 0, 10, 10, 30);

@@ -36,7 +36,7 @@ static void types_that_do_not_fit(void **state)
     REFUSED_TENSOR(EBB_E_DTYPE, "i64", ebb_add(x, i));
     REFUSED_TENSOR(EBB_E_DTYPE, "softmax", ebb_softmax(i, 0));
     REFUSED_TENSOR(EBB_E_DTYPE, "exp", ebb_exp(i));
-    REFUSED_TENSOR(EBB_E_DTYPE, "index_select", ebb_index_select(x, 0, x));
+    REFUSED_TENSOR(EBB_E_DTYPE, "index_select", ebb_index_select(x, x, 0));
     REFUSED_TENSOR(EBB_E_DTYPE, "matmul",
                    ebb_matmul(x, ebb_full(ctx, EBB_F64, EBB_SHAPE(3), 1)));
     REFUSED_TENSOR(EBB_E_DTYPE, "cross_entropy", ebb_cross_entropy(F32(1, 3), F32(1), NULL));
@@ -58,7 +58,7 @@ static void axes_and_numbers_out_of_range(void **state)
     REFUSED_TENSOR(EBB_E_RANGE, "dropout", ebb_dropout(x, 1.5));
     REFUSED_TENSOR(EBB_E_RANGE, "dropout", ebb_dropout(x, NAN));
     REFUSED_TENSOR(EBB_E_RANGE, "7",
-                   ebb_index_select(x, 0, ebb_full(ctx, EBB_I64, EBB_SHAPE(1), 7)));
+                   ebb_index_select(x, ebb_full(ctx, EBB_I64, EBB_SHAPE(1), 7), 0));
     REFUSED_TENSOR(EBB_E_RANGE, "9",
                    ebb_cross_entropy(x, ebb_full(ctx, EBB_I64, EBB_SHAPE(2), 9), NULL));
     REFUSED_TENSOR(EBB_E_RANGE, "clamp", ebb_clamp(x, 2, 1));
@@ -150,7 +150,7 @@ static void wrong_sizes_when_reading_and_writing(void **state)
     float v[8] = {0};
     REFUSED_STATUS(EBB_E_SHAPE, "32", EBB_READ(x, v, 8));
     REFUSED_STATUS(EBB_E_SHAPE, "20", EBB_WRITE(x, v, 5));
-    REFUSED_CALL(EBB_E_SHAPE, "(2, 3)", ebb_item(x));
+    REFUSED_CALL(EBB_E_SHAPE, "6 elements", ebb_item(x));
     assert_true(v[0] == 0);
 }
 
