@@ -20,8 +20,8 @@ TESTS = ["lifetime", "random_programs", "deep_graphs", "explain", "misuse", "all
          "threads"]
 FLAGS = ["-std=gnu17", "-O1", "-g", "-w", "-DEBB_CHECK=0"]
 
-CLAIM, LIFE, RECORD, WALK, ORDER, NODE, CONSUME = (
-    "graph/" + name for name in ("claim.c", "life.c", "record.c", "walk.c", "walk_order.c",
+CLAIM, LIFE, ENDS, RECORD, WALK, ORDER, NODE, CONSUME = (
+    "graph/" + name for name in ("claim.c", "life.c", "life.h", "record.c", "walk.c", "walk_order.c",
                                  "node.h", "consume.c"))
 
 # name: [(file, old, new), ...]
@@ -35,7 +35,7 @@ MUTANTS = {
         (CLAIM, "            node_pin(child);\n            take_children(h, child);",
          "            node_pin(child);")],
     "no cascade to parents": [
-        (LIFE, "        pending_push(n);\n    }\n    if (gone)", "    }\n    if (gone)")],
+        (ENDS, "        pending_push(n);\n    }\n    if (gone)", "    }\n    if (gone)")],
     "a leaf is spent": [
         (CLAIM, "    w->claimed = true;\n}", "    w->claimed = true;\n    for (int64_t i = 0; i < "
          "w->n_leaves; i++) node_state_set(w->leaves[i], NODE_SPENT);\n}")],
@@ -69,11 +69,11 @@ MUTANTS = {
     "the root is not looked at again before the claim": [
         (CLAIM, "    int64_t lost = root_lost(w);", "    int64_t lost = -1;")],
     "a dying node is not pinned": [
-        (LIFE, "        node_pin(n);\n        *owned = true;", "        *owned = true;"),
+        (ENDS, "        node_pin(n);\n        *owned = true;", "        *owned = true;"),
         (LIFE, "        ebb__graph_unpin_last(n, 0, part);\n    }\n}",
          "        node_pin(n);\n        ebb__graph_unpin_last(n, 0, part);\n    }\n}")],
     "a spent node is freed although pinned": [
-        (LIFE, "*gone = atomic_load_explicit(&n->pins, memory_order_acquire) == 0;", "*gone = true;")],
+        (ENDS, "*gone = atomic_load_explicit(&n->pins, memory_order_acquire) == 0;", "*gone = true;")],
     "state goes at the end of the walk": [
         (CLAIM, "    ebb__graph_enter();\n    node_done(w, i, ebb__pool_part_get(w->space->pool));\n",
          "    w->n_done = 0;\n    ebb__graph_enter();\n")],
@@ -105,7 +105,7 @@ MUTANTS = {
         (RECORD, "    n->tomb_tag = tomb.tag;\n    n->tomb_number = tomb.number;\n    born",
          "    born")],
     "releases in callbacks nest": [
-        (NODE, "ebb__graph_pending.first && ebb__graph_pending.depth == 1", "ebb__graph_pending.first")],
+        (ENDS, "ebb__graph_pending.first && ebb__graph_pending.depth == 1", "ebb__graph_pending.first")],
     "a leaf is freed with its last handle": [
         (LIFE, "    if (before == counts) pending_push(leaf);",
          "    if (before >> 32 == counts >> 32) pending_push(leaf);")],
@@ -119,7 +119,7 @@ MUTANTS = {
         (NODE, "    return space->generation == ebb__fork_generation();",
          "    return space->generation != UINT32_MAX;")],
     "a label outlives its node": [
-        (LIFE, "    if (n->marks & NODE_LABELLED) ebb__graph_label_drop(n);\n", "")],
+        (ENDS, "    if (n->marks & NODE_LABELLED) ebb__graph_label_drop(n);\n", "")],
     "edges are counted once too often": [
         (CLAIM, "    w->n_unlinked += n->n_parents;", "    w->n_unlinked += n->n_parents - 1;")],
 }

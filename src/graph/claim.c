@@ -6,6 +6,7 @@
  * that it exists. A child that is SPENT already has an owner of its own and needs nothing from
  * us. SPDX-License-Identifier: MIT */
 #include "base/error.h"
+#include "graph/life.h"
 #include "graph/walk_shared.h"
 
 #include <string.h>
@@ -169,7 +170,7 @@ static inline void node_done(ebb__graph_walk *w, int64_t i, ebb__pool_part *part
         ebb__graph_unpin(w->nodes[i], part);
 }
 
-void ebb__graph_walk_done(ebb__graph_walk *w, int64_t i)
+static inline void walk_done(ebb__graph_walk *w, int64_t i)
 {
     EBB_ASSERT(i == w->n_done);
     w->n_done = i + 1;
@@ -180,6 +181,34 @@ void ebb__graph_walk_done(ebb__graph_walk *w, int64_t i)
     ebb__graph_enter();
     node_done(w, i, ebb__pool_part_get(w->space->pool));
     ebb__graph_leave();
+}
+
+void ebb__graph_walk_done(ebb__graph_walk *w, int64_t i)
+{
+    walk_done(w, i);
+}
+
+/* The whole walk with a public visitor. */
+ebb_status ebb__graph_walk_visit(ebb__graph_walk *w, const ebb_graph_visitor *visitor)
+{
+    ebb_status s = EBB_OK;
+    for (int64_t i = 0; i < w->n_nodes && s == EBB_OK; i++) {
+        node *n = w->nodes[i];
+        if (visitor && visitor->node) {
+            ebb_graph_step step = {.node = n,
+                                   .payload = n->payload,
+                                   .tag = n->tag,
+                                   .n_parents = n->n_parents,
+                                   .is_input = w->is_stop[i],
+                                   .walk = w,
+                                   .index = i};
+            s = visitor->node(visitor->user, &step);
+        }
+        walk_done(w, i);
+    }
+    for (int64_t i = 0; i < w->n_leaves && s == EBB_OK && visitor && visitor->leaf; i++)
+        s = visitor->leaf(visitor->user, w->leaves[i], w->leaves[i]->payload);
+    return s;
 }
 
 void ebb__graph_walk_end(ebb__graph_walk *w)

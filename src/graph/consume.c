@@ -42,28 +42,6 @@ static ebb_status inputs_check(const ebb__graph_walk *w, const ebb_graph_consume
     return EBB_OK;
 }
 
-static ebb_status visit_all(ebb__graph_walk *w, const ebb_graph_visitor *visitor)
-{
-    ebb_status s = EBB_OK;
-    for (int64_t i = 0; i < w->n_nodes && s == EBB_OK; i++) {
-        node *n = w->nodes[i];
-        if (visitor && visitor->node) {
-            ebb_graph_step step = {.node = n,
-                                   .payload = n->payload,
-                                   .tag = n->tag,
-                                   .n_parents = n->n_parents,
-                                   .is_input = w->is_stop[i],
-                                   .walk = w,
-                                   .index = i};
-            s = visitor->node(visitor->user, &step);
-        }
-        ebb__graph_walk_done(w, i);
-    }
-    for (int64_t i = 0; i < w->n_leaves && s == EBB_OK && visitor && visitor->leaf; i++)
-        s = visitor->leaf(visitor->user, w->leaves[i], w->leaves[i]->payload);
-    return s;
-}
-
 ebb_status ebb_graph_consume(const ebb_graph_edge *roots, int64_t n_roots,
                              const ebb_graph_visitor *visitor,
                              const ebb_graph_consume_options *options)
@@ -79,7 +57,7 @@ ebb_status ebb_graph_consume(const ebb_graph_edge *roots, int64_t n_roots,
                                       NULL, NULL, options->keep));
     ebb_status s = inputs_check(&w, options);
     if (s == EBB_OK) s = ebb__graph_walk_claim(&w);
-    if (s == EBB_OK) s = visit_all(&w, visitor);
+    if (s == EBB_OK) s = ebb__graph_walk_visit(&w, visitor);
     ebb__graph_walk_end(&w);
     return s;
 }

@@ -150,36 +150,6 @@ void ebb__graph_each(ebb_graph_space *space, void (*each)(void *user, node *n), 
 void ebb__graph_label_drop(node *n);
 void ebb__graph_labels_free(ebb_graph_space *space);
 
-/* ---- life.c ---- */
-/* What became useless and waits to be worked off by the thread's outermost call, through link:
- * DEAD interior nodes, each with a pin of ours, and leaves without any count. */
-typedef struct pending_list {
-    node *first;
-    uint32_t depth; /* calls in progress on this thread that work it off */
-} pending_list;
-extern EBB__THREAD_HOT pending_list ebb__graph_pending;
-
-void ebb__graph_pending_free(void);
-void ebb__graph_use_drop(node *n);
-void ebb__graph_unlink_edge(edge *e, ebb__pool_part *part);
-void ebb__graph_unlink(node *n, uint32_t n_linked, ebb__pool_part *part);
-void ebb__graph_unpin(node *n, ebb__pool_part *part);
-/* By who moved n out of LIVE and has unlinked it: gives back the pin and `uses` uses. */
-void ebb__graph_unpin_last(node *n, uint32_t uses, ebb__pool_part *part);
-void ebb__graph_leaf_drop(node *leaf, uint64_t counts, ebb__pool_part *part);
-
-/* Every call from outside that may free something is bracketed by these: leave frees what has
- * become useless, unless an outer call on this thread does. */
-static inline void ebb__graph_enter(void)
-{
-    ebb__graph_pending.depth++;
-}
-static inline void ebb__graph_leave(void)
-{
-    if (ebb__graph_pending.first && ebb__graph_pending.depth == 1) ebb__graph_pending_free();
-    ebb__graph_pending.depth--;
-}
-
 #ifdef EBB__EXPLORE
 /* For the tests that try interleavings one by one: they decide at each of these who goes on. */
 void ebb__explore_take(ebb__lock *lock, const ebb_graph_space *space);

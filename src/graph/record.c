@@ -5,7 +5,7 @@
  * that meets it then leaves a mark (NODE_CUT) and the recorder severs it, so it is never half
  * linked. SPDX-License-Identifier: MIT */
 #include "base/error.h"
-#include "graph/node.h"
+#include "graph/life.h"
 
 /* Sequences ascend along edges without a counter shared by threads. */
 static EBB__THREAD_HOT uint64_t thread_clock;

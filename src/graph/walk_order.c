@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "graph/life.h"
 #include "graph/walk_shared.h"
 
 #include <string.h>

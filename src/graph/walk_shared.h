@@ -27,6 +27,7 @@ typedef struct haul {
 void ebb__graph_claim_locked(ebb__graph_walk *w, haul *h, bool has_pins);
 /* After it. */
 void ebb__graph_claim_finish(ebb__graph_walk *w, const haul *h);
+ebb_status ebb__graph_walk_visit(ebb__graph_walk *w, const ebb_graph_visitor *visitor);
 
 /* As ebb__graph_walk_begin, and claims at once where that needs no second look at the graph. */
 ebb_status ebb__graph_walk_begin_claimed(ebb__graph_walk *out, const ebb__graph_place *roots,

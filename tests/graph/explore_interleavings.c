@@ -7,7 +7,7 @@
  * A lock of freed memory, a deadlock, a payload freed twice or never, and whatever the audit
  * finds at the end are faults; the schedule that shows one is printed. The scenarios are those
  * of tests/model, some more, and random ones. SPDX-License-Identifier: MIT */
-#include "graph/node.h"
+#include "graph/life.h"
 #include "support/graph_program.h"
 
 #include <setjmp.h>

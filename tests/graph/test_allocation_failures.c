@@ -96,7 +96,7 @@ static void each_allocation_of_random_programs_fails_once(void **state)
                            .keeps = true,
                            .inputs = true};
     program p = {0};
-    for (uint64_t seed = 0; seed < (uint64_t)test_size(300, 10); seed++) {
+    for (uint64_t seed = 0; seed < (uint64_t)test_size(60, 10); seed++) {
         uint64_t random = seed;
         program_clear(&p);
         while (p.n_steps < 80 && program_grow(&p, &shape, &random)) {

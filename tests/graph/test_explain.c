@@ -178,6 +178,7 @@ static void a_forecast_comes_true(void **state)
 static void a_label_goes_with_its_node(void **state)
 {
     (void)state;
+    long long before = memory.n_blocks;
     for (int i = 0; i < 1000; i++) {
         ebb_graph_node *a = op_new(space, NULL, 1, leaf, NULL);
         assert_null(ebb_graph_label(a));
@@ -188,6 +189,7 @@ static void a_label_goes_with_its_node(void **state)
         else
             assert_null(ebb_graph_label(a));
         ebb_graph_node_release(a);
+        assert_int_equal(memory.n_blocks, before + 1); /* the table itself */
     }
 }
 
