@@ -105,9 +105,9 @@ static ebb_status saved_check(const ebb__record *r, const ebb__value *v)
 
 static ebb_status node_check(const ebb__record *r)
 {
-    uint64_t in = r->saved_in;
+    uint32_t in = r->saved_in;
     for (int32_t i = 0; i < r->n_in && in; i++)
-        if (in >> (i < 63 ? i : 63) & 1) EBB_TRY(saved_check(r, r->in[i]));
+        if (in >> (i < 31 ? i : 31) & 1) EBB_TRY(saved_check(r, r->in[i]));
     for (int32_t k = 0; k < r->n_out && r->saved_out >> k; k++)
         if (r->saved_out >> k & 1) EBB_TRY(saved_check(r, r->out[k]));
     return EBB_OK;

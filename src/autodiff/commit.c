@@ -98,15 +98,15 @@ static void commit(ebb__backward *b, int64_t i)
     ebb__slot *s = ebb__slot_raw(*total);
     ebb_graph_node *node = b->walk.leaves[i];
     ebb__leaf *leaf = ebb_graph_node_payload(node);
+    /* Before the lock: both take the memory's. A leaf of the parent's outlives this context. */
+    ebb__value_set_kind(s->storage->value, EBB_KIND_GRADIENT);
+    ebb__value_rehome(s->storage->value, leaf->ctx);
     ebb__graph_leaf_lock(node);
     if (leaf->grad) {
         add_in_place(leaf->grad->value->data, s->storage->value->data, leaf->dtype,
                      ebb__n_elems(&leaf->shape));
     } else {
         leaf->grad = ebb__storage_keep(s->storage);
-        ebb__value_set_kind(s->storage->value, EBB_KIND_GRADIENT);
-        /* a leaf of the parent's outlives this context */
-        ebb__value_rehome(s->storage->value, leaf->ctx);
     }
     ebb__graph_leaf_unlock(node);
     ebb_release(*total);

@@ -48,7 +48,7 @@ static size_t tail_at_most(const ebb__apply *a)
     const ebb__call *c = &a->call;
     size_t n = (size_t)c->n_in + (size_t)c->n_out + (size_t)c->n_aux;
     if (n > 8) return SIZE_MAX;
-    size_t bytes = ebb__tail_attr_offset((int32_t)n) + c->op->attr_bytes + 8;
+    size_t bytes = ebb__tail_attr_offset((int32_t)n) + c->op->attr_bytes + 16;
     for (int32_t i = 0; i < c->n_in; i++)
         if (a->slot[i]) bytes += ebb__layout_bytes(a->slot[i]->layout->n_dims);
     for (int32_t k = 0; k < c->n_out + c->n_aux; k++)
@@ -59,10 +59,17 @@ static size_t tail_at_most(const ebb__apply *a)
 static void tail_write(tail_writer *w, const ebb__apply *a, ebb_tensor *const *result)
 {
     const ebb__call *c = &a->call;
-    size_t attr = ebb__tail_attr_offset(c->n_in + c->n_out + c->n_aux);
-    uint16_t *place = (uint16_t *)w->tail;
-    w->used = (attr + c->op->attr_bytes + 7) & ~(size_t)7;
-    if (w->tail && c->op->attr_bytes) memcpy(w->tail + attr, c->attr, c->op->attr_bytes);
+    int32_t n = c->n_in + c->n_out + c->n_aux;
+    size_t counter = ebb__tail_counter_offset(c->op, n);
+    bool random = c->op->flags & EBB_OP_RANDOM;
+    uint16_t *place = w->tail ? (uint16_t *)w->tail + 1 : NULL;
+    w->used = counter + (random ? sizeof c->random_base : 0);
+    if (w->tail) {
+        *(uint16_t *)w->tail = (uint16_t)c->n_threads;
+        if (c->op->attr_bytes)
+            memcpy(w->tail + ebb__tail_attr_offset(n), c->attr, c->op->attr_bytes);
+        if (random) memcpy(w->tail + counter, &c->random_base, sizeof c->random_base);
+    }
     for (int32_t i = 0; i < c->n_in; i++) {
         uint16_t p = 0;
         if (a->slot[i]) {
@@ -86,7 +93,7 @@ static void tail_write(tail_writer *w, const ebb__apply *a, ebb_tensor *const *r
 }
 
 /* The union over the inputs that want a gradient of what their gradients read. */
-static void need_masks(const ebb__apply *a, uint64_t *in_mask, uint32_t *out_mask)
+static void need_masks(const ebb__apply *a, uint32_t *in_mask, uint32_t *out_mask)
 {
     const ebb__call *c = &a->call;
     uint32_t need = 0;
@@ -97,9 +104,9 @@ static void need_masks(const ebb__apply *a, uint64_t *in_mask, uint32_t *out_mas
     for (int32_t k = 0; k < c->n_aux; k++)
         if (need & EBB_NEED_AUX(k)) *out_mask |= 1u << (c->n_out + k);
     for (int32_t i = 0; i < c->op->n_in; i++)
-        if (need & EBB_NEED_IN(i)) *in_mask |= 1ull << i;
+        if (need & EBB_NEED_IN(i)) *in_mask |= 1u << i;
     if (c->op->flags & EBB_OP_VARIADIC_IN && need & EBB_NEED_IN(c->op->n_in - 1))
-        for (int32_t i = c->op->n_in; i < c->n_in && i < 64; i++) *in_mask |= 1ull << i;
+        for (int32_t i = c->op->n_in; i < c->n_in && i < 32; i++) *in_mask |= 1u << i;
 }
 
 static bool any_large(const ebb__apply *a)
@@ -129,20 +136,16 @@ ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a, ebb_tensor *
     EBB_TRY(ebb__record_create(&r, c->ctx, c->op, (uint16_t)c->n_in, (uint16_t)n_out, recipe,
                                (uint16_t)w.used));
     if (w.tail) {
-        memcpy(r->tail, small, w.used);
+        memcpy(ebb__record_tail(r), small, w.used);
     } else {
-        w = (tail_writer){.tail = r->tail};
+        w = (tail_writer){.tail = ebb__record_tail(r)};
         tail_write(&w, a, result);
     }
-    r->random_base = c->random_base;
-    r->n_threads = c->n_threads;
-    ebb__site_get(&r->file, &r->line);
     for (int32_t i = 0; i < c->n_in; i++)
         r->in[i] = a->slot[i] ? a->slot[i]->storage->value : NULL;
     for (int32_t k = 0; k < n_out; k++) r->out[k] = view ? NULL : a->made[k];
     if (a->tracked) {
-        uint64_t in_mask;
-        uint32_t out_mask;
+        uint32_t in_mask, out_mask;
         need_masks(a, &in_mask, &out_mask);
         ebb__record_save(r, in_mask, view ? 0 : out_mask);
     }

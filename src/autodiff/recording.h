@@ -1,9 +1,9 @@
 /* recording.h - what the engine writes into a record's tail: attributes and layouts.
  *
- * tail: place[n_in + n_out] (uint16_t: offset of the layout in the tail in units of 8 bytes, 0
- * where absent; the top bit says that the input was tracked), then the attributes, then the
- * layouts. Equal layouts are stored once. n_out counts by-products too.
- * SPDX-License-Identifier: MIT */
+ * tail: n_threads (uint16_t), place[n_in + n_out] (uint16_t: offset of the layout in the tail
+ * in units of 8 bytes, 0 where absent; the top bit says that the input was tracked), then the
+ * attributes, the counter of a random operation, the layouts. Equal layouts are stored once.
+ * n_out counts by-products too. SPDX-License-Identifier: MIT */
 #ifndef EBB_AUTODIFF_RECORDING_H
 #define EBB_AUTODIFF_RECORDING_H
 
@@ -11,23 +11,39 @@
 
 enum { EBB__PLACE_TRACKED = 1 << 15 };
 
+static inline uint16_t ebb__record_n_threads(const ebb__record *r)
+{
+    return *(const uint16_t *)ebb__record_tail(r);
+}
 static inline const uint16_t *ebb__record_places(const ebb__record *r)
 {
-    return r->tail;
+    return (const uint16_t *)ebb__record_tail(r) + 1;
 }
+/* n: inputs, outputs and by-products. */
 static inline size_t ebb__tail_attr_offset(int32_t n)
 {
-    return ((size_t)n * sizeof(uint16_t) + 7) & ~(size_t)7;
+    return (((size_t)n + 1) * sizeof(uint16_t) + 7) & ~(size_t)7;
+}
+static inline size_t ebb__tail_counter_offset(const ebb_op *op, int32_t n)
+{
+    return (ebb__tail_attr_offset(n) + op->attr_bytes + 7) & ~(size_t)7;
 }
 static inline void *ebb__record_attr(const ebb__record *r)
 {
-    return (char *)r->tail + ebb__tail_attr_offset(r->n_in + r->n_out);
+    return (char *)ebb__record_tail(r) + ebb__tail_attr_offset(r->n_in + r->n_out);
+}
+/* Where a random operation's draws begin. */
+static inline uint64_t ebb__record_random_base(const ebb__record *r)
+{
+    if (!(r->op->flags & EBB_OP_RANDOM)) return 0;
+    size_t at = ebb__tail_counter_offset(r->op, r->n_in + r->n_out);
+    return *(const uint64_t *)((const char *)ebb__record_tail(r) + at);
 }
 /* NULL where the optional input was absent. */
 static inline const ebb__layout *ebb__record_layout(const ebb__record *r, int32_t i)
 {
     uint16_t p = ebb__record_places(r)[i] & (EBB__PLACE_TRACKED - 1);
-    return p ? (const ebb__layout *)((char *)r->tail + (size_t)p * 8) : NULL;
+    return p ? (const ebb__layout *)((char *)ebb__record_tail(r) + (size_t)p * 8) : NULL;
 }
 static inline bool ebb__record_tracked(const ebb__record *r, int32_t i)
 {

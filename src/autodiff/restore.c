@@ -20,8 +20,8 @@ static void call_of_record(ebb__call *c, const ebb__record *r)
                      .in = c->in,
                      .out = c->out,
                      .random_key = r->ctx->seed,
-                     .random_base = r->random_base,
-                     .n_threads = r->n_threads,
+                     .random_base = ebb__record_random_base(r),
+                     .n_threads = ebb__record_n_threads(r),
                      .recompute = true,
                      .records = true};
 }
@@ -159,7 +159,7 @@ ebb_status ebb__restore(ebb__value *v)
             stack.n--;
             continue;
         }
-        ebb__record *r = top->recipe;
+        ebb__record *r = ebb__recipe_of(top);
         if (top->state == EBB__VALUE_LOST || !r || r->broken) {
             status = ebb__fail(EBB_E_INTERNAL, "bytes are gone and cannot be made again");
             break;

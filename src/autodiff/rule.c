@@ -196,7 +196,7 @@ static void rule_give(ebb_vjp *v, int32_t i, ebb_tensor *g)
 
 static uint64_t rule_random_base(ebb_vjp *v)
 {
-    return ((rule *)v)->record->random_base;
+    return ebb__record_random_base(((rule *)v)->record);
 }
 
 static const ebb__vjp_host host = {

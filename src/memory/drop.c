@@ -9,7 +9,7 @@
 
 static bool can_drop(const ebb__value *v)
 {
-    return !v->tiny && v->recipe && !v->recipe->broken;
+    return !v->tiny && ebb__recipe_of(v) && !ebb__recipe_of(v)->broken;
 }
 
 bool ebb__value_can_drop(ebb__value *v)
@@ -28,7 +28,7 @@ static void inputs_use(ebb__value *v)
     ebb__big *list = ebb__big_of(v);
     list->work = NULL;
     while (list) {
-        const ebb__record *r = list->value.recipe;
+        const ebb__record *r = ebb__recipe_of(&list->value);
         list = list->work;
         for (uint32_t i = 0; i < r->n_in; i++) {
             ebb__value *in = r->in[i];
@@ -64,7 +64,7 @@ void ebb__record_hold(ebb__record *r, ebb__value **held)
     ebb__memory_enter(m);
     for (uint32_t k = 0; k < r->n_out; k++) {
         ebb__value *v = r->out[k];
-        bool needed = v && v->recipe == r && v->state == EBB__VALUE_DROPPED &&
+        bool needed = v && ebb__recipe_of(v) == r && v->state == EBB__VALUE_DROPPED &&
                       atomic_load_explicit(&v->uses, memory_order_relaxed);
         held[k] = needed ? v : NULL;
         if (needed) ebb__count_up(&v->uses, m->single_threaded);
@@ -87,7 +87,7 @@ void ebb__value_restored(ebb__value *v)
     EBB_ASSERT(v->state == EBB__VALUE_DROPPED && v->data);
     EBB_ASSERT(atomic_load(&v->uses) > 0);
     v->state = EBB__VALUE_RESIDENT;
-    ebb__inputs_unuse(m, v->recipe);
+    ebb__inputs_unuse(m, ebb__recipe_of(v));
     ebb__memory_leave(m);
 }
 

@@ -160,13 +160,18 @@ static inline void ebb__trace_made(ebb__memory *m, const ebb__value *v)
 
 /* ---- record.c
  * --------------------------------------------------------------------------------- */
-static inline uint64_t ebb__in_bit(uint32_t i)
+static inline uint32_t ebb__in_bit(uint32_t i)
 {
-    return UINT64_C(1) << (i < 63 ? i : 63);
+    return UINT32_C(1) << (i < 31 ? i : 31);
 }
 static inline uint32_t ebb__out_bit(uint32_t k)
 {
     return UINT32_C(1) << (k < 31 ? k : 31);
+}
+/* The bytes of a tiny value lie where a larger one has its recipe. */
+static inline size_t ebb__tiny_bytes(size_t bytes)
+{
+    return offsetof(ebb__value, recipe) + bytes;
 }
 /* Frees the record's memory; under the mutex where it is a recipe. */
 void ebb__record_free(ebb__record *r);

@@ -12,12 +12,12 @@ static const char *readers_check(const ebb__value *v, size_t *n_reads, size_t *n
         link = &read->next;
         if (!r->is_recipe || r->broken)
             return "a record that is no recipe in force reads a value";
-        size_t i = (size_t)(read - r->read);
+        size_t i = (size_t)(read - ebb__record_reads(r));
         if (i >= r->n_in || r->in[i] != v) return "a reader reads another value";
         ++*n_reads;
         for (uint32_t k = 0; k < r->n_out; k++) {
             const ebb__value *out = r->out[k];
-            if (out && out->recipe == r && out->state == EBB__VALUE_DROPPED &&
+            if (out && ebb__recipe_of(out) == r && out->state == EBB__VALUE_DROPPED &&
                 atomic_load(&out->uses))
                 ++*n_uses;
         }
@@ -27,7 +27,7 @@ static const char *readers_check(const ebb__value *v, size_t *n_reads, size_t *n
 
 static const char *recipe_check(const ebb__value *v)
 {
-    const ebb__record *r = v->recipe;
+    const ebb__record *r = ebb__recipe_of(v);
     if (!r) return v->depth ? "a source has a depth" : NULL;
     if (r->broken) return "a value's recipe is broken";
     if (v->out_index >= r->n_out || r->out[v->out_index] != v)
@@ -48,8 +48,9 @@ static const char *value_check(const ebb__value *v)
     if (v->tiny) return "a tiny value is in the list of values with blocks";
     if ((v->state == EBB__VALUE_RESIDENT) != (v->data != NULL))
         return "a value's state and bytes differ";
-    if (v->state == EBB__VALUE_DROPPED && !v->recipe) return "a dropped value has no recipe";
-    if (v->state == EBB__VALUE_LOST && v->recipe) return "a lost value has a recipe";
+    if (v->state == EBB__VALUE_DROPPED && !ebb__recipe_of(v))
+        return "a dropped value has no recipe";
+    if (v->state == EBB__VALUE_LOST && ebb__recipe_of(v)) return "a lost value has a recipe";
     if (v->state == EBB__VALUE_RESIDENT && !uses) return "bytes are kept that nobody needs";
     if (v->moved && v->state != EBB__VALUE_LOST) return "a moved value has bytes";
     if (!v->moved) {

@@ -8,18 +8,13 @@
 
 #include <string.h>
 
-static size_t aligned16(size_t n)
-{
-    return (n + 15) & ~(size_t)15;
-}
-
 ebb_status ebb__record_create(ebb__record **out, ebb_context *ctx, const struct ebb_op *op,
                               uint16_t n_in, uint16_t n_out, bool is_recipe,
                               uint16_t tail_bytes)
 {
     size_t pointers = sizeof(ebb__record) + ((size_t)n_in + n_out) * sizeof(ebb__value *);
     size_t reads = is_recipe ? n_in * sizeof(ebb__read) : 0;
-    size_t head = aligned16(pointers + reads), bytes = head + tail_bytes;
+    size_t head = pointers + reads, bytes = head + ((tail_bytes + 7u) & ~(size_t)7);
     void *memory;
     EBB_TRY(ebb__large_alloc(&memory, ctx, bytes));
     ebb__record *r = memory;
@@ -29,14 +24,12 @@ ebb_status ebb__record_create(ebb__record **out, ebb_context *ctx, const struct 
     r->n_out = n_out;
     r->is_recipe = is_recipe;
     r->broken = true;
-    r->tail_bytes = tail_bytes;
+    r->tail_bytes = (uint16_t)(bytes - head);
     r->bytes = (uint32_t)bytes;
     r->op = op;
     r->ctx = ctx;
     r->in = (ebb__value **)(r + 1);
     r->out = r->in + n_in;
-    r->read = is_recipe ? (ebb__read *)(r->out + n_out) : NULL;
-    r->tail = (char *)r + head;
     *out = r;
     return EBB_OK;
 }
@@ -68,7 +61,7 @@ void ebb__record_release(ebb__record *r)
     ebb__memory_leave(m);
 }
 
-void ebb__record_save(ebb__record *r, uint64_t in_mask, uint32_t out_mask)
+void ebb__record_save(ebb__record *r, uint32_t in_mask, uint32_t out_mask)
 {
     EBB_ASSERT(!r->saved_in && !r->saved_out && r->broken);
     for (uint32_t i = 0; i < r->n_in; i++) {
@@ -112,7 +105,7 @@ void ebb__record_unsave(ebb__record *r)
         if (r->saved_in & ebb__in_bit(i)) unsave_one(m, r, &r->in[i], !r->broken);
     for (uint32_t k = 0; r->saved_out && k < r->n_out; k++)
         if (r->saved_out & ebb__out_bit(k))
-            unsave_one(m, r, &r->out[k], r->out[k] && r->out[k]->recipe == r);
+            unsave_one(m, r, &r->out[k], r->out[k] && ebb__recipe_of(r->out[k]) == r);
     r->saved_in = 0;
     r->saved_out = 0;
     if (r->is_recipe) ebb__memory_leave(m);
@@ -139,7 +132,7 @@ static void reads_link(ebb__record *r, bool single_threaded)
         if (!v) continue;
         ebb__count_up(&v->refs, single_threaded);
         if (v->tiny) continue;
-        ebb__read *read = &r->read[i];
+        ebb__read *read = &ebb__record_reads(r)[i];
         read->record = r;
         read->next = v->readers;
         read->prev = &v->readers;
@@ -159,7 +152,7 @@ void ebb__record_link(ebb__record *r)
         ebb__value *v = r->out[k];
         if (!v) continue;
         if (depth && !v->tiny && !v->external) {
-            EBB_ASSERT(!v->recipe);
+            EBB_ASSERT(!ebb__recipe_of(v));
             v->recipe = r;
             v->out_index = (uint16_t)k;
             v->depth = (uint16_t)depth;

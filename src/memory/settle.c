@@ -78,7 +78,7 @@ void ebb__ref_drop(ebb__memory *m, ebb__value *v)
         m->gone_tiny = v;
     } else {
         ebb__account_discharge_pooled(v->ctx->account, v->kind, v->bytes);
-        object_dead(m, v, sizeof *v + v->bytes);
+        object_dead(m, v, ebb__tiny_bytes(v->bytes));
     }
 }
 
@@ -91,7 +91,7 @@ void ebb__record_unref(ebb__memory *m, ebb__record *r)
 
 void ebb__recipe_drop(ebb__memory *m, ebb__value *v)
 {
-    ebb__record *r = v->recipe;
+    ebb__record *r = ebb__recipe_of(v);
     if (!r) return;
     uint32_t k = v->out_index;
     if (!(r->saved_out & ebb__out_bit(k))) r->out[k] = NULL;
@@ -127,8 +127,9 @@ static void reads_drop(ebb__memory *m, ebb__record *r)
         ebb__value *v = r->in[i];
         if (!v) continue;
         if (!v->tiny) {
-            *r->read[i].prev = r->read[i].next;
-            if (r->read[i].next) r->read[i].next->prev = r->read[i].prev;
+            const ebb__read *read = &ebb__record_reads(r)[i];
+            *read->prev = read->next;
+            if (read->next) read->next->prev = read->prev;
         }
         if (!(r->saved_in & ebb__in_bit(i))) r->in[i] = NULL;
         ebb__ref_drop(m, v);
@@ -141,7 +142,7 @@ void ebb__record_break(ebb__memory *m, ebb__record *r)
     reads_drop(m, r);
     for (uint32_t k = 0; k < r->n_out; k++) {
         ebb__value *v = r->out[k];
-        if (!v || v->recipe != r) continue;
+        if (!v || ebb__recipe_of(v) != r) continue;
         EBB_ASSERT(v->state != EBB__VALUE_DROPPED || atomic_load(&v->uses) == 0);
         ebb__recipe_drop(m, v);
         if (v->state == EBB__VALUE_DROPPED) lose(m, v);
@@ -150,9 +151,9 @@ void ebb__record_break(ebb__memory *m, ebb__record *r)
 
 static void idle_settle(ebb__memory *m, ebb__value *v)
 {
-    bool in_force = v->recipe && !v->recipe->broken;
+    bool in_force = ebb__recipe_of(v) && !ebb__recipe_of(v)->broken;
     if (v->state == EBB__VALUE_DROPPED) {
-        ebb__inputs_unuse(m, v->recipe);
+        ebb__inputs_unuse(m, ebb__recipe_of(v));
     } else if (v->state == EBB__VALUE_RESIDENT) {
         ebb__bytes_free(m, v);
         v->state = EBB__VALUE_DROPPED;

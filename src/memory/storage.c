@@ -61,7 +61,7 @@ static ebb__value *dependent_find(const ebb__value *v)
         const ebb__record *r = read->record;
         for (uint32_t k = 0; k < r->n_out; k++) {
             ebb__value *out = r->out[k];
-            if (out && out->recipe == r && out->state == EBB__VALUE_DROPPED &&
+            if (out && ebb__recipe_of(out) == r && out->state == EBB__VALUE_DROPPED &&
                 atomic_load_explicit(&out->uses, memory_order_relaxed))
                 return out;
         }
@@ -131,7 +131,7 @@ ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
     ebb__memory_enter(m);
     for (ebb__value *v; status == EBB_OK;) {
         v = dependent_find(old);
-        if (!v && (old->state == EBB__VALUE_DROPPED || old->recipe)) v = old;
+        if (!v && (old->state == EBB__VALUE_DROPPED || ebb__recipe_of(old))) v = old;
         if (!v) break;
         status = make_source(m, v, restore);
     }

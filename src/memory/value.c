@@ -23,21 +23,22 @@ static ebb_status tiny_refused(ebb_context *ctx, ebb_kind kind, size_t bytes)
 
 static ebb_status tiny_create(ebb__value **out, ebb_context *ctx, size_t bytes, ebb_kind kind)
 {
-    ebb__value *v = ebb__object_alloc(ctx, sizeof *v + bytes);
-    if (!v) return ebb__object_refused(sizeof *v + bytes);
+    ebb__value *v = ebb__object_alloc(ctx, ebb__tiny_bytes(bytes));
+    if (!v) return ebb__object_refused(ebb__tiny_bytes(bytes));
     if (!ebb__account_try_pooled(ctx->account, kind, bytes)) {
         ebb_status s = tiny_refused(ctx, kind, bytes);
         if (s != EBB_OK) {
-            ebb__object_free(ctx, v, sizeof *v + bytes);
+            ebb__object_free(ctx, v, ebb__tiny_bytes(bytes));
             return s;
         }
     }
-    *v = (ebb__value){.refs = 1,
-                      .kind = (uint8_t)kind,
-                      .tiny = true,
-                      .bytes = bytes,
-                      .data = v + 1,
-                      .ctx = ctx};
+    memset(v, 0, offsetof(ebb__value, recipe));
+    atomic_init(&v->refs, 1);
+    v->kind = (uint8_t)kind;
+    v->tiny = true;
+    v->bytes = bytes;
+    v->data = &v->recipe;
+    v->ctx = ctx;
     ebb__trace_made(ctx->memory, v);
     *out = v;
     return EBB_OK;
@@ -47,7 +48,7 @@ void ebb__tiny_free(ebb__value *v)
 {
     ebb_context *ctx = v->ctx;
     ebb__account_discharge_pooled(ctx->account, v->kind, v->bytes);
-    ebb__object_free(ctx, v, sizeof *v + v->bytes);
+    ebb__object_free(ctx, v, ebb__tiny_bytes(v->bytes));
 }
 
 /* ---- others ---------------------------------------------------------------------------------
@@ -153,7 +154,7 @@ void ebb__value_rehome(ebb__value *v, ebb_context *ancestor)
     ebb_context *from = v->ctx;
     while (from && from != ancestor) from = from->parent;
     if (!from) return;
-    EBB_ASSERT(!v->recipe);
+    EBB_ASSERT(!ebb__recipe_of(v));
     ebb__memory *m = v->ctx->memory;
     if (!v->tiny) ebb__memory_enter(m);
     if (v->data && !v->external)

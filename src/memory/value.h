@@ -56,14 +56,19 @@ struct ebb__value {
     bool moved;     /* a write took the bytes: saves of this value are refused in backward */
     size_t bytes;   /* as allocated (rounded up to 64; tiny: exact, at least 1) */
     void *data;     /* NULL unless resident */
-    ebb__record *recipe; /* NULL: source */
     union {
         ebb__read *readers;    /* recipes that read it */
         const char *moved_by;  /* moved: the writer's operation name, static */
         ebb__value *next_gone; /* of a dead tiny value */
     };
-    ebb_context *ctx; /* whose account is charged */
+    ebb_context *ctx;    /* whose account is charged */
+    ebb__record *recipe; /* NULL: source. Last: a tiny value ends here and its bytes begin */
 };
+/* What makes the value's bytes again; NULL: it is a source. */
+static inline ebb__record *ebb__recipe_of(const ebb__value *v)
+{
+    return v->tiny ? NULL : v->recipe;
+}
 
 struct ebb__storage {
     atomic_uint refs; /* tensors */
@@ -85,23 +90,26 @@ struct ebb__record {
     bool is_recipe, broken; /* broken: cannot be run and holds no reads; until linked, and again
                                once an input is lost */
     uint16_t tail_bytes;
-    uint32_t bytes;          /* of the whole allocation */
-    uint64_t saved_in;       /* bit i: a use of in[i] is held for the node (i < 64; the last bit
-                                stands for all remaining inputs) */
-    uint32_t saved_out;      /* the same for out[k] */
-    const struct ebb_op *op; /* opaque here */
+    uint32_t bytes;     /* of the whole allocation */
+    uint32_t saved_in;  /* bit i: a use of in[i] is held for the node; the last bit stands for
+                           all  remaining inputs */
+    uint32_t saved_out; /* the same for out[k] */
     ebb_context *ctx;
-    uint64_t random_base; /* Philox counter of a random operation */
-    const char *file;     /* recording site, NULL where not recorded */
-    int32_t line;
-    int32_t n_threads; /* the kernel ran with */
-    ebb__value **in, **out;
-    ebb__read *read;
     union {
-        void *tail;
-        ebb__record *next_dead; /* once refs is 0 */
+        const struct ebb_op *op; /* opaque here */
+        ebb__record *next_dead;  /* once refs is 0 */
     };
+    ebb__value **in, **out;
 };
+/* Of a recipe: one link per input. */
+static inline ebb__read *ebb__record_reads(const ebb__record *r)
+{
+    return (ebb__read *)(r->out + r->n_out);
+}
+static inline void *ebb__record_tail(const ebb__record *r)
+{
+    return (char *)r + r->bytes - r->tail_bytes;
+}
 
 /* ---- memory of a root context
  * ---------------------------------------------------------------- */
@@ -174,7 +182,7 @@ ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
 
 /* ---- records
  * ------------------------------------------------------------------------------------ */
-/* A record with one ref, all in[] and out[] NULL, tail uninitialised, 16-byte aligned. */
+/* A record with one ref, all in[] and out[] NULL, tail uninitialised, 8-byte aligned. */
 ebb_status ebb__record_create(ebb__record **out, ebb_context *ctx, const struct ebb_op *op,
                               uint16_t n_in, uint16_t n_out, bool is_recipe,
                               uint16_t tail_bytes);
@@ -183,7 +191,7 @@ void ebb__record_release(ebb__record *r); /* NULL is ignored */
 /* The node's saves: takes a use of each in[i]/out[k] named by the masks (NULLs are passed
  * over). Called once, before ebb__record_link, with in[] and out[] set and used by the caller.
  * A record that is no recipe forgets (sets NULL) what it does not save. */
-void ebb__record_save(ebb__record *r, uint64_t in_mask, uint32_t out_mask);
+void ebb__record_save(ebb__record *r, uint32_t in_mask, uint32_t out_mask);
 /* Gives the saves back (bytes may go); idempotent. A node does so before it releases the
  * record, which may live on as a recipe. */
 void ebb__record_unsave(ebb__record *r);
