@@ -2,6 +2,13 @@
  * sizes. SPDX-License-Identifier: MIT */
 #include "cases/cases.h"
 
+/* AddressSanitizer would stop the program where the system refuses. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
 typedef struct hook {
     int64_t n_calls, refuse_at, n_live;
 } hook;

@@ -191,7 +191,8 @@ static const char *parse_input(harness_value *v, double *bound, bool *plain, con
 {
     char text[64];
     *bound = 0, *plain = false;
-    *v = (harness_value){.absent = strcmp(in, "-") == 0, .dtype = dtype};
+    bool absent = strcmp(in, "-") == 0;
+    *v = (harness_value){.absent = absent, .dtype = absent ? 0 : dtype};
     if (v->absent) return NULL;
     const char *colon = strchr(in, ':');
     *plain = colon == NULL;
@@ -353,7 +354,7 @@ static const char *make_inputs(harness_case *c)
     for (; c->n_in < c->op->n_in; c->n_in++) {
         if (!(c->op->optional >> c->n_in & 1))
             return verdict("sample names %d inputs, %d needed", c->n_in, c->op->n_in);
-        c->in[c->n_in] = (harness_value){.absent = true, .dtype = c->dtype};
+        c->in[c->n_in] = (harness_value){.absent = true};
     }
     numeric_random r = {c->seed};
     for (int32_t i = 0; i < c->n_in; i++) {
