@@ -2,6 +2,10 @@
  *
  * Invariant: at rest `link` is nobody's, so the audit counts in it.
  * SPDX-License-Identifier: MIT */
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC optimize("Os") /* nobody waits for these; the library has a size to keep */
+#endif
+
 #include "graph/node.h"
 
 typedef struct audit {

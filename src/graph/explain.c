@@ -3,6 +3,10 @@
  * Invariant: apart from the counts these look at a quiet space, so child lists need no locks; a
  * visit is marked as walks mark theirs, with a number of its own.
  * SPDX-License-Identifier: MIT */
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC optimize("Os") /* nobody waits for these; the library has a size to keep */
+#endif
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "graph/node.h"

@@ -347,7 +347,8 @@ static void explore(const scenario *s, int most_preemptions, int64_t most_runs)
         }
         n_runs++;
     } while (n_runs < most_runs && next_schedule());
-    if (getenv("EBB_VERBOSE") && most_runs > 300) print_message("%s: %lld runs\n", s->name, (long long)n_runs);
+    if (getenv("EBB_VERBOSE") && most_runs > 300)
+        print_message("%s: %lld runs\n", s->name, (long long)n_runs);
 }
 
 /* ---- tests ---------------------------------------------------------------------------------
