@@ -141,7 +141,7 @@ SLOPE(silu_grad, "x", IN(1), IN(0) | IN(1), "out = g * (x sigmoid(x))': the grad
 
 /* ---- logsigmoid
  * -------------------------------------------------------------------------------- */
-EBB_MAP1(logsigmoid, FLOAT, (x < 0 ? x : x - x) - EBB_LOG1P(EBB_EXP(-EBB_FABS(x))))
+EBB_MAP1(logsigmoid, FLOAT, -EBB_SOFTPLUS(-x))
 
 static void logsigmoid_vjp(ebb_vjp *v)
 {
@@ -185,8 +185,7 @@ EBB_MAP_ROWS(1, leaky_relu, FLOAT, EBB_SAME, x > 0 ? x : x * a)
 EBB_MAP_ROWS(2, leaky_relu_grad, FLOAT, EBB_SAME, y > 0 ? x : x * a)
 EBB_MAP_ROWS(1, elu, FLOAT, EBB_SAME, x > 0 ? x : a * EBB_EXPM1(x))
 EBB_MAP_ROWS(2, elu_grad, FLOAT, EBB_SAME, y > 0 ? x : x * (y + a))
-EBB_MAP_ROWS(1, softplus, FLOAT, EBB_SAME,
-             ((x * a > 0 ? x * a : x - x) + EBB_LOG1P(EBB_EXP(-EBB_FABS(x * a)))) / a)
+EBB_MAP_ROWS(1, softplus, FLOAT, EBB_SAME, EBB_SOFTPLUS(x *a) / a)
 
 #define OPTION_FORWARD(name, when_zero)                                                        \
     static ebb_status name##_forward(const ebb__call *c)                                       \

@@ -4,6 +4,7 @@
  * EBB_ALL. The gradient goes to the place reported. SPDX-License-Identifier: MIT */
 #include "ops/attrs.h"
 #include "ops/ids.h"
+#include "ops/kernels/clones.h"
 #include "ops/kernels/walk.h"
 #include "ops/reduce.h"
 
@@ -38,7 +39,7 @@ static void pair_finish(const ebb__call *c, int64_t at, const void *acc, int64_t
 #define FOLDER(name, type, fin)                                                                \
     {                                                                                          \
         sizeof(place_i64), name##_start_##type, name##_row_##type, name##_cols_##type,         \
-            name##_merge_##type, fin                                                           \
+            name##_merge_##type, fin, false                                                    \
     }
 #define FOLDERS(name, fin)                                                                     \
     {                                                                                          \

@@ -10,6 +10,18 @@
 #include <math.h>
 #include <string.h>
 
+/* Extremes of which NaN is one, as two selections without a branch. */
+static inline double top(double best, double x)
+{
+    const double y = x > best ? x : best;
+    return x != x ? x : y;
+}
+static inline double low(double best, double x)
+{
+    const double y = x < best ? x : best;
+    return x != x ? x : y;
+}
+
 #define EBB_TYPED "ops/reduce.inl"
 #include "ops/kernels/numbers.h"
 
@@ -136,7 +148,8 @@ ebb_tensor *ebb__reduce_spread(ebb_vjp *v, ebb_tensor *t, const ebb_axes *axes)
  * ---------------------------------------------------------------------------------------- */
 #define FOLDER(name, type, acc, fin)                                                           \
     {                                                                                          \
-        8, name##_start_##type, name##_row_##type, name##_cols_##type, name##_cols_##acc, fin  \
+        8, name##_start_##type, name##_row_##type, name##_cols_##type, name##_cols_##acc, fin, \
+            false                                                                              \
     }
 #define FOLDERS(name, fin)                                                                     \
     {                                                                                          \

@@ -38,9 +38,10 @@ static const ebb_attr_spec var_attrs[] = {
     {0},
 };
 
-static void var_merge(void *acc_, const void *later_, int64_t m, int64_t at)
+static void var_merge(void *acc_, const void *later_, int64_t m, int64_t at, int64_t n,
+                      int64_t step)
 {
-    (void)at;
+    (void)at, (void)n, (void)step;
     moments *acc = acc_;
     const moments *later = later_;
     for (int64_t i = 0; i < m; i++) {
@@ -73,15 +74,15 @@ static void std_finish(const ebb__call *c, int64_t at, const void *acc, int64_t 
 
 static const ebb__folder var_folder[] = {
     [EBB_F32] = {sizeof(moments), var_start_f32, var_row_f32, var_cols_f32, var_merge,
-                 var_finish},
+                 var_finish, true},
     [EBB_F64] = {sizeof(moments), var_start_f64, var_row_f64, var_cols_f64, var_merge,
-                 var_finish},
+                 var_finish, true},
 };
 static const ebb__folder std_folder[] = {
     [EBB_F32] = {sizeof(moments), var_start_f32, var_row_f32, var_cols_f32, var_merge,
-                 std_finish},
+                 std_finish, true},
     [EBB_F64] = {sizeof(moments), var_start_f64, var_row_f64, var_cols_f64, var_merge,
-                 std_finish},
+                 std_finish, true},
 };
 
 static ebb_status float_shape(ebb__call *c, const ebb_axes *axes, const ebb__folder *folder)
@@ -168,9 +169,10 @@ SPREAD(std, EBB_NEED_IN(0) | EBB_NEED_OUT(0),
 
 /* ---- logsumexp
  * --------------------------------------------------------------------------------- */
-static void lse_merge(void *acc_, const void *later_, int64_t m, int64_t at)
+static void lse_merge(void *acc_, const void *later_, int64_t m, int64_t at, int64_t n,
+                      int64_t step)
 {
-    (void)at;
+    (void)at, (void)n, (void)step;
     log_sum *acc = acc_;
     const log_sum *later = later_;
     for (int64_t i = 0; i < m; i++) {
@@ -191,9 +193,9 @@ static void lse_finish(const ebb__call *c, int64_t at, const void *acc, int64_t 
 
 static const ebb__folder lse_folder[] = {
     [EBB_F32] = {sizeof(log_sum), lse_start_f32, lse_row_f32, lse_cols_f32, lse_merge,
-                 lse_finish},
+                 lse_finish, false},
     [EBB_F64] = {sizeof(log_sum), lse_start_f64, lse_row_f64, lse_cols_f64, lse_merge,
-                 lse_finish},
+                 lse_finish, false},
 };
 
 static ebb_status logsumexp_shape(ebb__call *c)

@@ -36,16 +36,25 @@ EBB_CLONES static void FN(var_row)(void *acc_, const void *x_, int64_t n, int64_
     acc->sum += s[0];
     acc->squares += q[0];
 }
-static void FN(var_cols)(void *acc_, const void *x_, int64_t m, int64_t at)
+EBB_CLONES static void FN(var_cols)(void *acc_, const void *x_, int64_t m, int64_t at,
+                                    int64_t n, int64_t step)
 {
     (void)at;
     moments *acc = acc_;
     const T *x = x_;
+    double shift[EBB__FOLD_COLS], s[EBB__FOLD_COLS], q[EBB__FOLD_COLS];
     for (int64_t i = 0; i < m; i++) {
-        const double d = (double)x[i] - acc[i].shift;
-        acc[i].sum += d;
-        acc[i].squares += d * d;
+        shift[i] = acc[i].shift;
+        s[i] = acc[i].sum;
+        q[i] = acc[i].squares;
     }
+    for (int64_t k = 0; k < n; k++, x += step)
+        for (int64_t i = 0; i < m; i++) {
+            const double d = (double)x[i] - shift[i];
+            s[i] += d;
+            q[i] += d * d;
+        }
+    for (int64_t i = 0; i < m; i++) acc[i] = (moments){shift[i], s[i], q[i]};
 }
 
 /* exp(x - top), which is 1 for two equal infinities. */
@@ -66,18 +75,20 @@ static void FN(lse_row)(void *acc_, const void *x_, int64_t n, int64_t at)
     for (int64_t i = 0; i < n; i++) sum += ratio((double)x[i], top);
     *acc = (log_sum){top, sum};
 }
-static void FN(lse_cols)(void *acc_, const void *x_, int64_t m, int64_t at)
+static void FN(lse_cols)(void *acc_, const void *x_, int64_t m, int64_t at, int64_t n,
+                         int64_t step)
 {
     (void)at;
     log_sum *acc = acc_;
     const T *x = x_;
-    for (int64_t i = 0; i < m; i++) {
-        const double value = (double)x[i];
-        if (value > acc[i].top)
-            acc[i] = (log_sum){value, acc[i].sum * ratio(acc[i].top, value) + 1};
-        else
-            acc[i].sum += ratio(value, acc[i].top);
-    }
+    for (int64_t k = 0; k < n; k++, x += step)
+        for (int64_t i = 0; i < m; i++) {
+            const double value = (double)x[i];
+            if (value > acc[i].top)
+                acc[i] = (log_sum){value, acc[i].sum * ratio(acc[i].top, value) + 1};
+            else
+                acc[i].sum += ratio(value, acc[i].top);
+        }
 }
 
 /* dx = g exp(x - top) / sum(exp(x - top)): the gradient of one log-sum-exp. All of x -inf: 0.

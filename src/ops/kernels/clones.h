@@ -17,8 +17,12 @@
  * of the same iteration may lie (in-place elementwise work). */
 #if defined __GNUC__ && !defined __clang__
 #define EBB_IVDEP _Pragma("GCC ivdep")
+/* Before a loop over a few lanes: a loop that stays one is vectorised, one unrolled early is
+ * not. */
+#define EBB_LANES _Pragma("GCC unroll 1") _Pragma("GCC ivdep")
 #else
 #define EBB_IVDEP
+#define EBB_LANES
 #endif
 
 #endif

@@ -91,37 +91,73 @@ static void fold_cols(const job *j, const char *base, void *acc, int64_t lo, int
                       int64_t column, int64_t m)
 {
     char buffer[EBB__FOLD_COLS * sizeof(double)];
+    const int64_t size = (int64_t)j->size;
+    bool dense = j->inner.n_dims == 1 && j->inner.strides[0] == 1 && j->reduced.n_dims <= 1;
+    if (dense && lo < hi) {
+        int64_t step = j->reduced.n_dims ? j->reduced.strides[0] : 0;
+        j->f->cols(acc, base + (lo * step + column) * size, m, lo, hi - lo, step);
+        return;
+    }
     for (int64_t at = lo; at < hi; at++) {
-        const char *from = base + ebb__walk_offset(&j->reduced, at) * (int64_t)j->size;
-        j->f->cols(acc, gather(&j->inner, from, j->size, column, m, buffer), m, at);
+        const char *from = base + ebb__walk_offset(&j->reduced, at) * size;
+        j->f->cols(acc, gather(&j->inner, from, j->size, column, m, buffer), m, at, 1, 0);
+    }
+}
+
+/* Outputs [lo, hi), each a whole row. */
+static void fold_rows(const job *j, int64_t lo, int64_t hi)
+{
+    _Alignas(16) char acc[EBB__FOLD_COLS * EBB__FOLD_ACC_BYTES];
+    _Alignas(16) char first[EBB__FOLD_COLS * sizeof(double)];
+    const int64_t size = (int64_t)j->size;
+    for (int64_t out = lo; out < hi; out += EBB__FOLD_COLS) {
+        int64_t m = hi - out < EBB__FOLD_COLS ? hi - out : EBB__FOLD_COLS;
+        bool some = j->f->wants_first && j->reduced.n > 0;
+        for (int64_t i = 0; some && i < m; i++)
+            memcpy(first + i * size, j->data + ebb__walk_offset(&j->outer, out + i) * size,
+                   j->size);
+        j->f->start(acc, some ? first : NULL, m);
+        for (int64_t i = 0; i < m; i++) {
+            const char *base = j->data + ebb__walk_offset(&j->outer, out + i) * size;
+            fold_row(j, base, acc + (size_t)i * j->f->acc_bytes, 0, j->reduced.n);
+        }
+        j->f->finish(j->c, out, acc, m, j->reduced.n);
     }
 }
 
 /* Tasks [lo, hi): part fastest, then column block, then outer index. */
-static void fold_tasks(const void *arg, int64_t lo, int64_t hi, int32_t part_of_work)
+static void fold_blocks(const job *j, int64_t lo, int64_t hi)
 {
-    (void)part_of_work;
-    const job *j = arg;
     _Alignas(16) char local[EBB__FOLD_COLS * EBB__FOLD_ACC_BYTES];
     char buffer[EBB__FOLD_COLS * sizeof(double)];
     for (int64_t task = lo; task < hi; task++) {
         int64_t part = task % j->n_parts, block = task / j->n_parts % j->n_blocks;
         int64_t outer = task / j->n_parts / j->n_blocks, column = block * EBB__FOLD_COLS;
         int64_t m = j->inner.n - column < EBB__FOLD_COLS ? j->inner.n - column : EBB__FOLD_COLS;
-        int64_t from = j->reduced.n * part / j->n_parts,
-                to = j->reduced.n * (part + 1) / j->n_parts;
+        int64_t from = j->reduced.n * part / j->n_parts;
+        int64_t to = j->reduced.n * (part + 1) / j->n_parts;
         int64_t out = outer * j->inner.n + column;
         size_t where = (size_t)(part * j->outer.n * j->inner.n + out) * j->f->acc_bytes;
         char *acc = j->n_parts > 1 ? j->partial + where : local;
         const char *base = j->data + ebb__walk_offset(&j->outer, outer) * (int64_t)j->size;
-        j->f->start(
-            acc, j->reduced.n ? gather(&j->inner, base, j->size, column, m, buffer) : NULL, m);
+        bool some = j->f->wants_first && j->reduced.n > 0;
+        j->f->start(acc, some ? gather(&j->inner, base, j->size, column, m, buffer) : NULL, m);
         if (j->inner.n == 1)
             fold_row(j, base, acc, from, to);
         else
             fold_cols(j, base, acc, from, to, column, m);
         if (j->n_parts == 1) j->f->finish(j->c, out, acc, m, j->reduced.n);
     }
+}
+
+static void fold_tasks(const void *arg, int64_t lo, int64_t hi, int32_t part_of_work)
+{
+    (void)part_of_work;
+    const job *j = arg;
+    if (j->n_parts == 1 && j->inner.n == 1)
+        fold_rows(j, lo, hi);
+    else
+        fold_blocks(j, lo, hi);
 }
 
 size_t ebb__fold_scratch(const ebb_shape *in, const bool reduced[EBB_MAX_DIMS],
@@ -149,6 +185,9 @@ void ebb__fold(const ebb__call *c, const bool reduced[EBB_MAX_DIMS], const ebb__
     if (j.n_parts == 1) return;
     size_t stride = (size_t)n_out * f->acc_bytes;
     for (int64_t part = 1; part < j.n_parts; part++)
-        f->merge(j.partial, j.partial + (size_t)part * stride, n_out, 0);
+        for (int64_t out = 0; out < n_out; out += EBB__FOLD_COLS)
+            f->merge(j.partial + (size_t)out * f->acc_bytes,
+                     j.partial + (size_t)part * stride + (size_t)out * f->acc_bytes,
+                     n_out - out < EBB__FOLD_COLS ? n_out - out : EBB__FOLD_COLS, 0, 1, 0);
     f->finish(c, 0, j.partial, n_out, j.reduced.n);
 }

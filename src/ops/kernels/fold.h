@@ -17,18 +17,20 @@ enum {
 
 typedef struct ebb__folder {
     size_t acc_bytes;
-    /* m accumulators of nothing. first: the m elements at reduced position 0; NULL where the
-     * reduced axes are empty. */
+    /* m accumulators of nothing. first, where asked for: the m elements at reduced position 0,
+     * NULL where the reduced axes are empty. */
     void (*start)(void *acc, const void *first, int64_t m);
     /* The n elements of reduced positions at, at + 1, ... into one accumulator. */
     void (*row)(void *acc, const void *x, int64_t n, int64_t at);
-    /* One reduced position of m outputs. */
-    void (*cols)(void *acc, const void *x, int64_t m, int64_t at);
-    /* Accumulators of later positions into those of earlier ones; at is 0. */
-    void (*merge)(void *acc, const void *later, int64_t m, int64_t at);
+    /* n reduced positions from `at`, `step` elements apart, of m <= EBB__FOLD_COLS outputs. */
+    void (*cols)(void *acc, const void *x, int64_t m, int64_t at, int64_t n, int64_t step);
+    /* m accumulators of later positions into those of earlier ones; at and step are 0, n is 1.
+     */
+    void (*merge)(void *acc, const void *later, int64_t m, int64_t at, int64_t n, int64_t step);
     /* Writes m outputs from element `at` of each of c->out; n elements were reduced for each.
      */
     void (*finish)(const ebb__call *c, int64_t at, const void *acc, int64_t m, int64_t n);
+    bool wants_first;
 } ebb__folder;
 
 /* Bytes of scratch that ebb__fold needs for this shape. */

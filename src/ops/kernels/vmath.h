@@ -74,12 +74,10 @@ static inline float ebb__expm1_f32(float x)
     return tiny == 0 ? tiny : y;
 }
 
-/* ln(x) for x > 0 or NaN: x = 2^n (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)). */
-static inline float ebb__log_f32(float x)
+/* ln(x) + shift ln 2 for normal x: x = 2^n (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)). */
+static inline float ebb__log_normal(float x, float shift)
 {
-    const float scaled = x < 1.17549435e-38f ? x * 8388608.0f : x;
-    const float shift = x < 1.17549435e-38f ? -23.0f : 0.0f;
-    const int32_t bits = ebb__bits_of(scaled), n = (bits - 0x3f3504f3) >> 23;
+    const int32_t bits = ebb__bits_of(x), n = (bits - 0x3f3504f3) >> 23;
     const float f = ebb__of_bits((int32_t)((uint32_t)bits - ((uint32_t)n << 23))) - 1;
     const float e = (float)n + shift;
     float p = 6.915146542e-02f;
@@ -91,8 +89,13 @@ static inline float ebb__log_f32(float x)
     p = p * f + 2.000222670e-01f;
     p = p * f + -2.499998663e-01f;
     p = p * f + 3.333331044e-01f;
-    float y = f * f * f * p + e * -2.12194440e-4f - 0.5f * f * f;
-    y = (f + y) + e * 0.693359375f;
+    const float y = f * f * f * p + e * -2.12194440e-4f - 0.5f * f * f;
+    return (f + y) + e * 0.693359375f;
+}
+static inline float ebb__log_f32(float x)
+{
+    const float scaled = x < 1.17549435e-38f ? x * 8388608.0f : x;
+    float y = ebb__log_normal(scaled, x < 1.17549435e-38f ? -23.0f : 0.0f);
     y = x == 0 ? -INFINITY : y;
     y = x < 0 ? NAN : y;
     return x == INFINITY || x != x ? x : y;
@@ -104,6 +107,17 @@ static inline float ebb__log1p_f32(float x)
     const float w = 1 + x, d = w - 1;
     const float y = ebb__log_f32(w) + (x - d) / w;
     return d == 0 || x == INFINITY ? x : w == 0 ? -INFINITY : y;
+}
+/* ln(1 + exp(x)), which is max(x, 0) + ln(1 + exp(-|x|)): no special values inside. */
+static inline float ebb__softplus_f32(float x)
+{
+    const float u = ebb__exp_f32(-fabsf(x)), w = 1 + u;
+    const float y = ebb__log_normal(w, 0) + (u - (w - 1)) / w;
+    return (x > 0 ? x : 0) + (x != x ? x : y);
+}
+static inline double ebb__softplus_f64(double x)
+{
+    return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
 }
 
 static inline float ebb__tanh_f32(float x)
@@ -155,6 +169,7 @@ static inline float ebb__erf_f32(float x)
     return a < 0.93f ? small : copysignf(large, x);
 }
 
+#define EBB_SOFTPLUS(x) _Generic((x), float : ebb__softplus_f32, default : ebb__softplus_f64)(x)
 #define EBB_SIGMOID(x) _Generic((x), float : ebb__sigmoid_f32, default : ebb__sigmoid_f64)(x)
 #define EBB_EXP(x) _Generic((x), float : ebb__exp_f32, default : exp)(x)
 #define EBB_EXPM1(x) _Generic((x), float : ebb__expm1_f32, default : expm1)(x)
