@@ -64,39 +64,15 @@ static const ebb__override *override_of(const char *name)
 
 /* ---- against the reference kernels in double --------------------------------------------- */
 
-#define OPERAND(...)                                                                           \
-    {                                                                                          \
-        sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), {__VA_ARGS__},                     \
-        {                                                                                      \
-            0                                                                                  \
-        }                                                                                      \
-    }
-#define ABSENT                                                                                 \
-    {                                                                                          \
-        -1, {0},                                                                               \
-        {                                                                                      \
-            0                                                                                  \
-        }                                                                                      \
-    }
-#define POSITIVE(...)                                                                          \
-    {                                                                                          \
-        sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), {__VA_ARGS__}, {0}, true           \
-    }
+#define COUNT(...) (sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+/* clang-format off */
+#define OPERAND(...) {.rank = COUNT(__VA_ARGS__), .dims = {__VA_ARGS__}}
+#define POSITIVE(...) {.rank = COUNT(__VA_ARGS__), .dims = {__VA_ARGS__}, .is_positive = true}
+#define ABSENT {.rank = -1}
 /* Its last two of two, three axes swapped in memory. */
-#define SWAPPED2(a, b)                                                                         \
-    {                                                                                          \
-        2, {a, b},                                                                             \
-        {                                                                                      \
-            1, 0                                                                               \
-        }                                                                                      \
-    }
-#define SWAPPED3(a, b, c)                                                                      \
-    {                                                                                          \
-        3, {a, b, c},                                                                          \
-        {                                                                                      \
-            0, 2, 1                                                                            \
-        }                                                                                      \
-    }
+#define SWAPPED2(a, b) {.rank = 2, .dims = {a, b}, .order = {1, 0}}
+#define SWAPPED3(a, b, c) {.rank = 3, .dims = {a, b, c}, .order = {0, 2, 1}}
+/* clang-format on */
 
 static const subject subjects[] = {
     {"matmul", {OPERAND(64, 48), OPERAND(48, 40)}, {{0}}},
@@ -395,7 +371,7 @@ static void test_a_displaced_plan_still_runs(void **state)
     call first, want;
     planned(&first, &product, 2);
     for (int64_t n = 300; n < 300 + 530; n++) {
-        subject other = {"matmul", {{2, {12, n}, {0}}, {2, {n, 12}, {0}}}, {{0}}};
+        subject other = {"matmul", {OPERAND(12, n), OPERAND(n, 12)}, {{0}}};
         call k;
         planned(&k, &other, 1);
         call_destroy(&k);
