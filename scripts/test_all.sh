@@ -30,9 +30,9 @@ stage() {
 }
 
 stage dev all
-stage asan all -LE '^(house|valgrind)$'
+stage asan all -LE '^(house|valgrind|model)$'
 stage tsan threaded_tests -L '^(base|graph|memory)$'
-stage ref-only all -LE '^(house|valgrind|base|graph|memory)$'
+stage ref-only all -LE '^(house|valgrind|model|base|graph|memory)$'
 
 echo "== total: $SECONDS s"
 scripts/count_tests.py "$results"/{dev,asan,tsan,ref-only}.xml
