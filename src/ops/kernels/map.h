@@ -3,8 +3,9 @@
  * EBB_MAPn(name, dtypes, expr) makes name, an ebb_op.forward that computes
  *     out = expr          of x, y, z (the inputs' elements) and a, b (two parameters)
  * for each of the dtypes. The walk merges dimensions, takes rows in C order of the output
- * (which is contiguous) and cuts large work into one piece per thread. SPDX-License-Identifier:
- * MIT */
+ * (which is contiguous) and cuts large work into one piece per thread.
+ *
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_OPS_KERNELS_MAP_H
 #define EBB_OPS_KERNELS_MAP_H
 

@@ -1,7 +1,7 @@
 /* typed.h - includes the file EBB_TYPED twice: for float and for double.
  *
  * In it: T the element type, FN(name) the name with _f32 or _f64, and the C library's functions
- * for T. Sums that must not lose digits are made in double for both. No include guard: a file
+ * for T. Sums that must not lose digits are made in double for both; no include guard: a file
  * may use it for several .inl files. SPDX-License-Identifier: MIT */
 #define T float
 #define FN(name) name##_f32
