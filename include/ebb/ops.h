@@ -2,12 +2,14 @@
  *
  * Generated from the table of operations (src/ops/ops.def) by gen_ops; edit the descriptors.
  *
- * Inputs are borrowed; results belong to the innermost open scope. A failed operation returns NULL
- * and leaves the reason in the thread's error record; NULL as an input passes the failure on.
- * Several outputs are written to out-parameters, all NULL on failure.
- * Errors common to all: E_MISUSE no open scope, a stale handle, an option that must be zero;
- * E_SHAPE, E_DTYPE and E_RANGE where inputs and attributes do not fit; E_BUDGET; E_NOMEM.
- * Options may be NULL; zero is the default of every member. docs/ops.md has the whole table.
+ * Inputs are borrowed; results belong to the innermost open scope. A failed operation
+ * returns NULL and leaves the reason in the thread's error record; NULL as an input
+ * passes the failure on. Several outputs are written to out-parameters, all NULL on
+ * failure. Errors common to all: E_MISUSE no open scope, a stale handle, an option that
+ * must be zero; E_SHAPE, E_DTYPE and E_RANGE where inputs and attributes do not fit;
+ * E_BUDGET; E_NOMEM. Options may be NULL; zero is the default of every member.
+ * docs/ops.md has the whole table.
+ *
  * SPDX-License-Identifier: MIT */
 /* clang-format off */
 #ifndef EBB_OPS_H
