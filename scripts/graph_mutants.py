@@ -87,6 +87,10 @@ MUTANTS = {
         (CLAIM, "        if (w->is_stop[i]) continue;\n", "")],
     "chosen inputs are ignored": [
         (ORDER, "    reach(w);\n", "    for (int64_t i = 0; i < w->n_nodes; i++) w->node_map[i] = 0;\n")],
+    "a kept walk lets go of what it does not visit": [
+        (ORDER, "        } else if (!w->keep) {\n            ebb__graph_unpin", "        } else {\n"
+         "            ebb__graph_unpin"),
+        (ORDER, "    if (!w->keep) w->n_nodes_held = n;", "    w->n_nodes_held = n;")],
     "an input without a path is passed over": [
         (CONSUME, "i < w->n_inputs && !o->allow_unused", "i < 0")],
     "the order is that of discovery": [

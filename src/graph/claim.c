@@ -217,7 +217,8 @@ void ebb__graph_walk_end(ebb__graph_walk *w)
     ebb__pool_part *part = ebb__pool_part_get(w->space->pool);
     ebb__graph_enter();
     for (; w->n_done < w->n_nodes; w->n_done++) node_done(w, w->n_done, part);
-    for (int64_t i = 0; i < w->n_leaves; i++)
+    for (int64_t i = w->n_nodes; i < w->n_nodes_held; i++) ebb__graph_unpin(w->nodes[i], part);
+    for (int64_t i = 0; i < w->n_leaves_held; i++)
         ebb__graph_leaf_drop(w->leaves[i],
                              LEAF_HANDLE + (w->claimed ? (uint32_t)w->leaf_map[i] : 0u), part);
     ebb__pool_part_count(part, COUNT_EDGES, -w->n_unlinked);

@@ -49,6 +49,8 @@ typedef struct ebb__graph_walk {
     bool keep;
     /* private to walk.c and claim.c from here */
     int64_t n_edges, n_roots, n_inputs;
+    int64_t n_nodes_held,
+        n_leaves_held; /* more where it keeps: what is not wanted stays held */
     int64_t n_done, n_unlinked;
     bool claimed;
     uint64_t number;              /* of this backward, for tombstones */
@@ -75,7 +77,8 @@ ebb_status ebb__graph_walk_claim(ebb__graph_walk *walk);
 void ebb__graph_walk_done(ebb__graph_walk *walk, int64_t i);
 void ebb__graph_walk_end(ebb__graph_walk *walk);
 
-/* Parents of a node in order of recording; valid while the caller pins or handles it. */
+/* Parents of a node in order of recording. In a walk that keeps, those of its nodes may be kept
+ * (ebb_graph_node_keep) until the walk ends, wanted or not, whatever other threads consume. */
 uint32_t ebb__graph_n_parents(const ebb_graph_node *node);
 ebb__graph_place ebb__graph_parent(const ebb_graph_node *node, uint32_t i);
 /* A leaf's own lock guards the gradient slot in its payload, nothing else. */

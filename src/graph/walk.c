@@ -199,8 +199,8 @@ static void seize(visit *v, const ebb__graph_place *roots, const ebb__graph_plac
                   haul *h)
 {
     ebb__graph_walk *w = v->w;
-    w->n_nodes = v->n.nodes;
-    w->n_leaves = v->n.leaves;
+    w->n_nodes = w->n_nodes_held = v->n.nodes;
+    w->n_leaves = w->n_leaves_held = v->n.leaves;
     w->n_edges = v->n.edges;
     w->first[w->n_nodes] = w->n_edges;
     for (int64_t i = 0; i < w->n_roots; i++) w->root[i] = place_index(v, roots[i].node);

@@ -127,7 +127,8 @@ static void reach(ebb__graph_walk *w)
     }
 }
 
-/* The maps become new indices; what is not wanted is let go. */
+/* The maps become new indices; what is not wanted is let go, but not by a walk that keeps: a
+ * rule of it may take its parents' histories. */
 static void renumber(ebb__graph_walk *w)
 {
     int32_t n = 0, n_leaves = 0;
@@ -137,19 +138,22 @@ static void renumber(ebb__graph_walk *w)
         if (reaches || w->is_stop[i]) {
             w->is_stop[i] = !reaches;
             w->node_map[i] = n++;
-        } else {
+        } else if (!w->keep) {
             ebb__graph_unpin(w->nodes[i], part);
         }
     }
     for (int64_t l = 0; l < w->n_leaves; l++) {
+        node *leaf = w->leaves[l];
         if (w->leaf_map[l] == 0) {
             w->leaf_map[l] = n_leaves;
-            w->leaves[n_leaves++] = w->leaves[l];
-        } else {
-            ebb__graph_leaf_drop(w->leaves[l], LEAF_HANDLE, part);
+            w->leaves[l] = w->leaves[n_leaves];
+            w->leaves[n_leaves++] = leaf;
+        } else if (!w->keep) {
+            ebb__graph_leaf_drop(leaf, LEAF_HANDLE, part);
         }
     }
     w->n_leaves = n_leaves;
+    if (!w->keep) w->n_leaves_held = n_leaves;
 }
 
 static int32_t place_map(const ebb__graph_walk *w, int32_t place)
@@ -160,14 +164,17 @@ static int32_t place_map(const ebb__graph_walk *w, int32_t place)
     return leaf < 0 ? INT32_MIN : -1 - leaf;
 }
 
-/* In place: everything moves towards the front. */
+/* In place: what is wanted moves towards the front, by swaps, so that the rest stays behind it.
+ */
 static void compact(ebb__graph_walk *w)
 {
     int64_t n = 0, at = 0;
     for (int64_t i = 0; i < w->n_nodes; i++) {
         if (w->node_map[i] < 0) continue;
         int64_t from = w->first[i], to = w->first[i + 1];
-        w->nodes[n] = w->nodes[i];
+        node *wanted = w->nodes[i];
+        w->nodes[i] = w->nodes[n];
+        w->nodes[n] = wanted;
         w->is_stop[n] = w->is_stop[i];
         w->first[n] = at;
         for (int64_t j = from; j < to; j++) {
@@ -180,6 +187,7 @@ static void compact(ebb__graph_walk *w)
     }
     w->first[n] = at;
     w->n_nodes = n;
+    if (!w->keep) w->n_nodes_held = n;
     for (int64_t i = 0; i < w->n_roots; i++) w->root[i] = place_map(w, w->root[i]);
     for (int64_t i = 0; i < w->n_inputs; i++) w->input[i] = place_map(w, w->input[i]);
 }

@@ -372,6 +372,45 @@ static void a_rule_may_build_and_consume_graphs_of_its_own(void **state)
     ebb_graph_node_release(root);
 }
 
+typedef struct taker {
+    ebb_graph_node *other, *parent;
+} taker;
+
+/* At the first node another backward consumes the rest; at the second its parents are taken. */
+static ebb_status taker_visit(void *user, const ebb_graph_step *step)
+{
+    taker *t = user;
+    if (t->other) {
+        if (consume(t->other) != EBB_OK) return ebb_fail(EBB_E_INTERNAL, "refused");
+        ebb_graph_node_release(t->other);
+        t->other = NULL;
+    } else {
+        t->parent = ebb_graph_node_keep(ebb__graph_parent(step->node, 1).node);
+    }
+    return EBB_OK;
+}
+
+static void a_kept_walk_holds_the_parents_it_does_not_visit(void **state)
+{
+    fixture *f = *state;
+    ebb_graph_node *x = leaf_new(f->space),
+                   *unwanted = op_new(f->space, NULL, 5, f->leaf, NULL);
+    ebb_graph_node *n = op_new(f->space, NULL, 2, x, unwanted, NULL);
+    taker t = {.other = op_new(f->space, NULL, 3, n, NULL)};
+    ebb_graph_edge root = {.node = op_new(f->space, NULL, 4, n, NULL)}, input = {.node = x};
+    ebb_graph_node_release(unwanted);
+    ebb_graph_node_release(n);
+    ebb_graph_visitor visitor = {.node = taker_visit, .user = &t};
+    ebb_graph_consume_options o = {.keep = true, .inputs = &input, .n_inputs = 1};
+    assert_int_equal(ebb_graph_consume(&root, 1, &visitor, &o), EBB_OK);
+    assert_ptr_equal(t.parent, unwanted);
+    assert_int_equal(ebb_graph_node_tag(t.parent), 5);
+    assert_int_equal(ebb_graph_node_state(t.parent), EBB_GRAPH_SPENT);
+    ebb_graph_node_release(t.parent);
+    ebb_graph_node_release(root.node);
+    ebb_graph_node_release(x);
+}
+
 static void dropping_the_root_inside_its_own_backward_is_safe(void **state)
 {
     fixture *f = *state;
@@ -424,6 +463,7 @@ int main(void)
         TEST(leaves_that_hold_each_other_go_without_nesting),
         TEST(a_backward_started_inside_a_free_callback_works),
         TEST(a_rule_may_build_and_consume_graphs_of_its_own),
+        TEST(a_kept_walk_holds_the_parents_it_does_not_visit),
         TEST(dropping_the_root_inside_its_own_backward_is_safe),
         TEST(destroying_a_space_frees_every_payload_once),
     };
