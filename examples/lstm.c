@@ -82,7 +82,7 @@ static size_t own_text(unsigned char *text)
 {
     static const char line[] = "the quick brown fox jumps over the lazy dog; ";
     size_t n = 0;
-    for (int i = 0; i < 350; i++, n += sizeof line - 1) memcpy(text + n, line, sizeof line - 1);
+    for (int i = 0; i < 200; i++, n += sizeof line - 1) memcpy(text + n, line, sizeof line - 1);
     return n;
 }
 

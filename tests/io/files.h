@@ -24,7 +24,7 @@ typedef struct bytes {
 static inline void put(bytes *b, const void *data, size_t n)
 {
     assert_true(b->n + n <= sizeof b->data);
-    memcpy(b->data + b->n, data, n);
+    if (n) memcpy(b->data + b->n, data, n);
     b->n += n;
 }
 static inline void put_u64(bytes *b, uint64_t v)
@@ -59,6 +59,7 @@ static inline void *watched_alloc(void *user, size_t n, size_t alignment)
     (void)user;
     void *p = NULL;
     if (n > largest_request) largest_request = n;
+    if (n > (size_t)1 << 36) return NULL; /* a sanitizer's allocator would stop the program */
     return posix_memalign(&p, alignment < sizeof(void *) ? sizeof(void *) : alignment, n) ? NULL
                                                                                           : p;
 }
