@@ -131,7 +131,7 @@ static inline float ebb__tanh_f32(float x)
     p = p * z + 1.333149125e-01f;
     p = p * z + -3.333328392e-01f;
     const float small = x + x * (z * p);
-    return a < 0.625f ? small : copysignf(large, x);
+    return copysignf(a < 0.625f ? small : large, x);
 }
 
 static inline float ebb__sigmoid_f32(float x)
