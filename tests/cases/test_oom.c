@@ -3,7 +3,7 @@
 #include "cases/cases.h"
 
 /* AddressSanitizer would stop the program where the system refuses. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";
