@@ -4,6 +4,7 @@
  * forward pass, its recomputation and the gradient agree whatever the number of threads.
  * SPDX-License-Identifier: MIT */
 #include "base/philox.h"
+#include "ops/kernels/clones.h"
 #include "ops/operand.h"
 #include "ops/parallel.h"
 #include "ops/rule.h"
@@ -36,6 +37,20 @@ typedef struct dropout_work {
     double scale;
 } dropout_work;
 
+/* out = x * scale where the word says so. */
+#define DROPOUT_ROW(T, name)                                                                   \
+    EBB_CLONES static void name(T *restrict out, const T *restrict x,                          \
+                                const uint32_t *restrict word, uint32_t least, T scale,        \
+                                int64_t n)                                                     \
+    {                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                      \
+            T kept = x[i] * scale;                                                             \
+            out[i] = word[i] >= least ? kept : 0;                                              \
+        }                                                                                      \
+    }
+DROPOUT_ROW(float, dropout_row_f32)
+DROPOUT_ROW(double, dropout_row_f64)
+
 static void dropout_blocks(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
     (void)part;
@@ -47,16 +62,12 @@ static void dropout_blocks(const void *arg, int64_t lo, int64_t hi, int32_t part
         int64_t blocks = hi - block < DROPOUT_BLOCKS ? hi - block : DROPOUT_BLOCKS;
         int64_t at = 4 * block, count = n - at < 4 * blocks ? n - at : 4 * blocks;
         ebb__philox_fill(word, blocks, c->random_key, w->base + (uint64_t)block);
-        if (c->in[0].dtype == EBB_F64) {
-            const double *x = (const double *)c->in[0].data + at;
-            double *out = (double *)c->out[0].data + at;
-            for (int64_t i = 0; i < count; i++)
-                out[i] = word[i] >= w->least ? x[i] * w->scale : 0;
-        } else {
-            const float *x = (const float *)c->in[0].data + at;
-            float *out = (float *)c->out[0].data + at, scale = (float)w->scale;
-            for (int64_t i = 0; i < count; i++) out[i] = word[i] >= w->least ? x[i] * scale : 0;
-        }
+        if (c->in[0].dtype == EBB_F64)
+            dropout_row_f64((double *)c->out[0].data + at, (const double *)c->in[0].data + at,
+                            word, w->least, w->scale, count);
+        else
+            dropout_row_f32((float *)c->out[0].data + at, (const float *)c->in[0].data + at,
+                            word, w->least, (float)w->scale, count);
     }
 }
 
