@@ -139,6 +139,8 @@ class Builder:
         self.src = os.path.join(work, "src")
         for layer in ("base", "graph"):
             shutil.copytree(os.path.join(ROOT, "src", layer), os.path.join(self.src, layer))
+        self.pristine = os.path.join(work, "pristine")
+        shutil.copytree(self.src, self.pristine)
         self.include = ["-I" + self.src, "-I" + os.path.join(ROOT, "include"),
                         "-I" + os.path.join(ROOT, "tests")]
         self.sources = sorted(os.path.join(layer, name) for layer in ("base", "graph")
@@ -234,7 +236,7 @@ def main():
             if not by:
                 survivors.append(name)
             for file in {edit[0] for edit in MUTANTS[name]}:
-                shutil.copy(os.path.join(ROOT, "src", file), os.path.join(builder.src, file))
+                shutil.copy(os.path.join(builder.pristine, file), os.path.join(builder.src, file))
             for kind in ("plain", "explore"):
                 builder.library(kind, sources)
     print(f"{len(wanted) - len(survivors)} of {len(wanted)} mutants caught")
