@@ -63,6 +63,37 @@ static void copy_rows(const void *arg, int64_t lo, int64_t hi, int32_t part)
     }
 }
 
+#if defined __GNUC__ && !defined __clang__
+#define HAVE_BLOCKS 1
+typedef uint32_t lanes __attribute__((vector_size(32), aligned(4), may_alias));
+
+/* out[r][k] = in[k][r] for blocks of 8 by 8 four-byte elements: three rounds that exchange
+ * halves of growing size between registers. n_rows and n are multiples of 8; strides in
+ * elements. */
+EBB_CLONES static void transpose_blocks(uint32_t *out, int64_t to_row, const uint32_t *in,
+                                        int64_t from, int64_t n_rows, int64_t n)
+{
+    for (int64_t r = 0; r < n_rows; r += 8)
+        for (int64_t k = 0; k < n; k += 8) {
+            lanes a[8], b[8];
+            for (int i = 0; i < 8; i++) a[i] = *(const lanes *)(in + (k + i) * from + r);
+            for (int i = 0; i < 8; i += 2) {
+                b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+                b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+            }
+            for (int i = 0; i < 8; i += i % 2 ? 3 : 1) {
+                a[i] = __builtin_shufflevector(b[i], b[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+                a[i + 2] = __builtin_shufflevector(b[i], b[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+            }
+            for (int i = 0; i < 4; i++) {
+                b[i] = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+                b[i + 4] = __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+            }
+            for (int i = 0; i < 8; i++) *(lanes *)(out + (r + i) * to_row + k) = b[i];
+        }
+}
+#endif
+
 /* A strip of up to TILE rows, tile by tile along the last dimension. */
 static void copy_strip(const job *j, char *out, const char *in, int64_t n_rows)
 {
@@ -71,6 +102,15 @@ static void copy_strip(const job *j, char *out, const char *in, int64_t n_rows)
     const int64_t to = j->to[last] * size, from = j->from[last] * size;
     for (int64_t start = 0; start < n; start += TILE) {
         int64_t width = n - start < TILE ? n - start : TILE;
+#ifdef HAVE_BLOCKS
+        if (size == 4 && j->to[last] == 1 && j->from_row == 1 && width % 8 == 0 &&
+            n_rows % 8 == 0) {
+            transpose_blocks((uint32_t *)(out + start * to), j->to_row,
+                             (const uint32_t *)(in + start * from), j->from[last], n_rows,
+                             width);
+            continue;
+        }
+#endif
         for (int64_t r = 0; r < n_rows; r++)
             copy_row(out + r * j->to_row * size + start * to, j->to[last],
                      in + r * j->from_row * size + start * from, j->from[last], width, j->size);

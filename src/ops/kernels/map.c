@@ -80,29 +80,36 @@ static void merge_dims(job *j, const ebb__call *c, const ebb_shape *shape)
     }
 }
 
+/* One element: strides do not matter. */
+static void run_one(const ebb__call *c, void *out, ebb__map_row row, const double *p)
+{
+    static const int64_t step[EBB__MAP_MAX_IN] = {1, 1, 1};
+    const void *in[EBB__MAP_MAX_IN];
+    for (int32_t i = 0; i < c->n_in; i++) in[i] = c->in[i].data;
+    row(out, in, step, 1, p);
+}
+
 ebb_status ebb__map(const ebb__call *c, ebb__map_row row, const double *p)
 {
     static const double zeros[2];
     const ebb_view *out = c->n_out > 0 ? &c->out[0] : &c->in[0];
-    job j = {.row = row, .p = p ? p : zeros, .out = out->data, .n_in = c->n_in};
     int64_t n = ebb__n_elems(&out->shape);
-    if (n == 0) return EBB_OK;
-    if (n == 1) {
-        const void *in[EBB__MAP_MAX_IN];
-        for (int32_t i = 0; i < c->n_in; i++) in[i] = c->in[i].data;
-        static const int64_t step[EBB__MAP_MAX_IN] = {1, 1, 1};
-        row(j.out, in, step, 1, j.p);
-        return EBB_OK;
-    }
+    if (!p) p = zeros;
+    if (n == 1) run_one(c, out->data, row, p);
+    if (n < 2) return EBB_OK;
+    job j;
+    j.row = row;
+    j.p = p;
+    j.out = out->data;
     j.out_size = ebb__dtype_size(out->dtype);
+    j.n_in = c->n_in;
     for (int32_t i = 0; i < c->n_in; i++) {
         j.in[i] = c->in[i].data;
         j.in_size[i] = ebb__dtype_size(c->in[i].dtype);
     }
     merge_dims(&j, c, &out->shape);
-    bool flat = j.n_dims == 1;
     for (int32_t i = 0; i < c->n_in; i++) j.step[i] = j.strides[i][j.n_dims - 1];
     int32_t n_threads = n < SERIAL_ELEMS ? 1 : c->n_threads;
-    ebb__parallel(n_threads, n, SERIAL_ELEMS / 2, flat ? run_flat : run_rows, &j);
+    ebb__parallel(n_threads, n, SERIAL_ELEMS / 2, j.n_dims == 1 ? run_flat : run_rows, &j);
     return EBB_OK;
 }
