@@ -147,6 +147,14 @@ static int32_t threads(const ebb__call *c)
     return c->n_threads < 1 ? 1 : c->n_threads;
 }
 
+/* What one image costs, in steps of ebb__grain; only small numbers need to be right. */
+static int64_t image_steps(const conv_geometry *s)
+{
+    double steps = (double)s->groups * (double)(s->o_each + 1) * (double)s->n_places *
+                   (double)s->k_rows / 4;
+    return steps < 1e15 ? (int64_t)steps : INT64_C(1000000000000000);
+}
+
 static size_t align_up(size_t bytes)
 {
     return (bytes + 63) & ~(size_t)63;
@@ -313,7 +321,7 @@ static ebb_status conv2d_grad_input_forward(const ebb__call *c)
     if (ebb__n_elems(&c->out[0].shape) == 0) return EBB_OK;
     w.grad = c->in[0].data, w.weight = c->in[1].data, w.out = c->out[0].data;
     w.scratch = c->scratch;
-    int64_t cost = (w.s.o_each + 1) * w.s.n_places * w.s.k_rows / 4;
+    int64_t cost = image_steps(&w.s) / w.s.groups;
     ebb__parallel(c->n_threads, w.s.n * w.s.groups, ebb__grain(cost), conv2d_grad_input_units,
                   &w);
     return EBB_OK;
@@ -374,7 +382,7 @@ static ebb_status grad_weight_plan(conv_work *w, const ebb__call *c)
 static int32_t grad_weight_parts(const conv_work *w, int32_t n_threads)
 {
     const conv_geometry *s = &w->s;
-    int64_t cost = s->groups * s->o_each * s->n_places * s->k_rows / 4;
+    int64_t cost = image_steps(s);
     return ebb__n_parts(n_threads, s->n, ebb__grain(cost));
 }
 
@@ -412,7 +420,7 @@ static ebb_status conv2d_grad_weight_forward(const ebb__call *c)
     w.x = c->in[0].data, w.grad = c->in[1].data, w.out = c->out[0].data;
     w.scratch = c->scratch;
     w.sums = w.scratch + (size_t)n_parts * w.scratch_each;
-    int64_t cost = w.s.groups * w.s.o_each * w.s.n_places * w.s.k_rows / 4;
+    int64_t cost = image_steps(&w.s);
     ebb__parallel(threads(c), w.s.n, ebb__grain(cost), conv2d_grad_weight_images, &w);
     EBB_BY_DTYPE(w.dtype, conv_add_parts, w.out, w.sums, w.sum_bytes, n_parts - 1,
                  ebb__n_elems(&c->out[0].shape));

@@ -17,6 +17,8 @@
 static const ebb_attr_spec norm_options[] = NORM_SPECS(true);
 static const ebb_attr_spec norm_attrs[] = NORM_SPECS(false);
 
+enum { NORM_BLOCK = 32 }; /* channels worked on at once */
+
 #define EBB_TYPED "ops/norm.inl"
 #include "ops/kernels/typed.h"
 
@@ -145,14 +147,17 @@ static void bn_channels(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
     (void)part;
     const norm_work *w = arg;
-    for (int64_t i = lo; i < hi; i++) EBB_BY_DTYPE(w->dtype, bn_channel, w, i);
+    for (; lo < hi; lo += NORM_BLOCK)
+        EBB_BY_DTYPE(w->dtype, bn_block, w, lo, hi - lo < NORM_BLOCK ? hi - lo : NORM_BLOCK);
 }
 
 static void bn_grad_channels(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
     (void)part;
     const norm_work *w = arg;
-    for (int64_t i = lo; i < hi; i++) EBB_BY_DTYPE(w->dtype, bn_grad_channel, w, i);
+    for (; lo < hi; lo += NORM_BLOCK)
+        EBB_BY_DTYPE(w->dtype, bn_grad_block, w, lo,
+                     hi - lo < NORM_BLOCK ? hi - lo : NORM_BLOCK);
 }
 
 static void ln_rows(const void *arg, int64_t lo, int64_t hi, int32_t part)

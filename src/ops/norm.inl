@@ -56,57 +56,118 @@ EBB_CLONES static void FN(run_combine)(T *restrict dx, const T *restrict g, cons
     for (int64_t i = 0; i < n; i++) dx[i] = a * g[i] + b * (x[i] - mean) + c;
 }
 
-/* ---- batch norm: one channel ------------------------------------------------------------ */
-static void FN(bn_channel)(const norm_work *w, int64_t channel)
+/* ---- batch norm: channels [first, first + n), n <= NORM_BLOCK ------------------------------
+ */
+/* sum[c] += x over channel c; with `away` (x - mean)^2, with g too g * (x - mean). Where a
+ * channel's runs are single elements, channels lie side by side and the loop over them
+ * vectorises. */
+EBB_CLONES static void FN(bn_column_sums)(const norm_work *w, double *restrict sum, const T *x,
+                                          const T *g, const double *mean, int64_t n)
 {
-    const T *x = (const T *)w->x + channel * w->run;
-    T *out = (T *)w->out + channel * w->run;
-    double mean, rstd;
-    if (w->is_fixed) {
-        mean = (double)((const T *)w->mean)[channel];
-        rstd = 1 / sqrt((double)((const T *)w->var)[channel] + w->eps);
-    } else {
-        double sum = 0, squares = 0, n = (double)(w->n_runs * w->run);
-        for (int64_t r = 0; r < w->n_runs; r++) sum += FN(run_sum)(x + r * w->step, w->run);
-        mean = sum / n;
-        for (int64_t r = 0; r < w->n_runs; r++)
-            squares += FN(run_square_sum)(x + r * w->step, mean, w->run);
-        rstd = 1 / sqrt(squares / n + w->eps);
-        ((T *)w->mean_out)[channel] = (T)mean;
-        ((T *)w->rstd_out)[channel] = (T)rstd;
-        T *run_mean = w->run_mean, *run_var = w->run_var;
-        if (run_mean)
-            run_mean[channel] =
-                (T)((1 - w->momentum) * (double)run_mean[channel] + w->momentum * mean);
-        if (run_var)
-            run_var[channel] = (T)((1 - w->momentum) * (double)run_var[channel] +
-                                   w->momentum * (squares / (n - 1)));
+    for (int64_t r = 0, at = 0; r < w->n_runs; r++, at += w->step) {
+        const T *row = x + at;
+        if (g)
+            for (int64_t c = 0; c < n; c++)
+                sum[c] += (double)g[at + c] * ((double)row[c] - mean[c]);
+        else if (mean)
+            for (int64_t c = 0; c < n; c++)
+                sum[c] += ((double)row[c] - mean[c]) * ((double)row[c] - mean[c]);
+        else
+            for (int64_t c = 0; c < n; c++) sum[c] += (double)row[c];
     }
-    double scale = rstd * (w->weight ? (double)((const T *)w->weight)[channel] : 1);
-    double shift = w->bias ? (double)((const T *)w->bias)[channel] : 0;
-    for (int64_t r = 0; r < w->n_runs; r++)
-        FN(run_affine)(out + r * w->step, x + r * w->step, (T)mean, (T)scale, (T)shift, w->run);
 }
 
-/* With xh = (x - mean) * rstd over the n elements of the channel:
- * dw = sum(g * xh), db = sum(g), dx = w * rstd * (g - db / n - xh * dw / n). */
-static void FN(bn_grad_channel)(const norm_work *w, int64_t channel)
+static void FN(bn_sums)(const norm_work *w, double *sum, const T *x, const T *g,
+                        const double *mean, int64_t n)
 {
-    const T *x = (const T *)w->x + channel * w->run, *g = (const T *)w->grad + channel * w->run;
-    T *dx = (T *)w->out + channel * w->run;
-    double mean = (double)((const T *)w->mean)[channel];
-    double rstd = (double)((const T *)w->rstd)[channel];
-    double sum = 0, products = 0, n = (double)(w->n_runs * w->run);
-    for (int64_t r = 0; r < w->n_runs; r++) {
-        sum += FN(run_sum)(g + r * w->step, w->run);
-        products += FN(run_product_sum)(g + r * w->step, x + r * w->step, mean, w->run);
+    for (int64_t c = 0; c < n; c++) sum[c] = 0;
+    if (w->run == 1) {
+        FN(bn_column_sums)(w, sum, x, g, mean, n);
+        return;
     }
-    ((T *)w->dw)[channel] = (T)(products * rstd);
-    ((T *)w->db)[channel] = (T)sum;
-    double scale = rstd * (w->weight ? (double)((const T *)w->weight)[channel] : 1);
-    T slope = (T)(-scale * rstd * rstd * products / n), level = (T)(-scale * sum / n);
-    for (int64_t r = 0, at = 0; r < w->n_runs; r++, at += w->step)
-        FN(run_combine)(dx + at, g + at, x + at, (T)scale, slope, level, (T)mean, w->run);
+    for (int64_t c = 0; c < n; c++)
+        for (int64_t r = 0, at = c * w->run; r < w->n_runs; r++, at += w->step)
+            sum[c] += g      ? FN(run_product_sum)(g + at, x + at, mean[c], w->run)
+                      : mean ? FN(run_square_sum)(x + at, mean[c], w->run)
+                             : FN(run_sum)(x + at, w->run);
+}
+
+/* Mean and 1 / sqrt(var + eps) of each channel of the batch; moves the running statistics. */
+static void FN(bn_statistics)(const norm_work *w, double *mean, double *rstd, const T *x,
+                              int64_t first, int64_t n)
+{
+    double squares[NORM_BLOCK], count = (double)(w->n_runs * w->run), old = 1 - w->momentum;
+    T *run_mean = w->run_mean, *run_var = w->run_var;
+    FN(bn_sums)(w, mean, x, NULL, NULL, n);
+    for (int64_t c = 0; c < n; c++) mean[c] /= count;
+    FN(bn_sums)(w, squares, x, NULL, mean, n);
+    for (int64_t c = 0; c < n; c++) {
+        int64_t i = first + c;
+        rstd[c] = 1 / sqrt(squares[c] / count + w->eps);
+        ((T *)w->mean_out)[i] = (T)mean[c];
+        ((T *)w->rstd_out)[i] = (T)rstd[c];
+        if (run_mean) run_mean[i] = (T)(old * (double)run_mean[i] + w->momentum * mean[c]);
+        if (run_var)
+            run_var[i] = (T)(old * (double)run_var[i] + w->momentum * squares[c] / (count - 1));
+    }
+}
+
+static void FN(bn_block)(const norm_work *w, int64_t first, int64_t n)
+{
+    const T *x = (const T *)w->x + first * w->run, *weight = w->weight, *bias = w->bias;
+    T *out = (T *)w->out + first * w->run, m[NORM_BLOCK], scale[NORM_BLOCK], shift[NORM_BLOCK];
+    double mean[NORM_BLOCK], rstd[NORM_BLOCK];
+    if (w->is_fixed)
+        for (int64_t c = 0; c < n; c++) {
+            mean[c] = (double)((const T *)w->mean)[first + c];
+            rstd[c] = 1 / sqrt((double)((const T *)w->var)[first + c] + w->eps);
+        }
+    else
+        FN(bn_statistics)(w, mean, rstd, x, first, n);
+    for (int64_t c = 0; c < n; c++) {
+        m[c] = (T)mean[c];
+        scale[c] = (T)(rstd[c] * (weight ? (double)weight[first + c] : 1));
+        shift[c] = bias ? bias[first + c] : 0;
+    }
+    for (int64_t r = 0; r < w->n_runs; r++, x += w->step, out += w->step)
+        if (w->run == 1)
+            for (int64_t c = 0; c < n; c++) out[c] = (x[c] - m[c]) * scale[c] + shift[c];
+        else
+            for (int64_t c = 0, at = 0; c < n; c++, at += w->run)
+                FN(run_affine)(out + at, x + at, m[c], scale[c], shift[c], w->run);
+}
+
+/* With xh = (x - mean) * rstd over the k elements of a channel:
+ * dw = sum(g * xh), db = sum(g), dx = w * rstd * (g - db / k - xh * dw / k). */
+static void FN(bn_grad_block)(const norm_work *w, int64_t first, int64_t n)
+{
+    const T *x = (const T *)w->x + first * w->run, *g = (const T *)w->grad + first * w->run;
+    const T *weight = w->weight;
+    T *dx = (T *)w->out + first * w->run;
+    T m[NORM_BLOCK], scale[NORM_BLOCK], slope[NORM_BLOCK], level[NORM_BLOCK];
+    double mean[NORM_BLOCK], sum[NORM_BLOCK], products[NORM_BLOCK];
+    double count = (double)(w->n_runs * w->run);
+    for (int64_t c = 0; c < n; c++) mean[c] = (double)((const T *)w->mean)[first + c];
+    FN(bn_sums)(w, sum, g, NULL, NULL, n);
+    FN(bn_sums)(w, products, x, g, mean, n);
+    for (int64_t c = 0; c < n; c++) {
+        double rstd = (double)((const T *)w->rstd)[first + c];
+        double factor = rstd * (weight ? (double)weight[first + c] : 1);
+        ((T *)w->dw)[first + c] = (T)(products[c] * rstd);
+        ((T *)w->db)[first + c] = (T)sum[c];
+        m[c] = (T)mean[c];
+        scale[c] = (T)factor;
+        slope[c] = (T)(-factor * rstd * rstd * products[c] / count);
+        level[c] = (T)(-factor * sum[c] / count);
+    }
+    for (int64_t r = 0; r < w->n_runs; r++, x += w->step, g += w->step, dx += w->step) {
+        if (w->run == 1)
+            for (int64_t c = 0; c < n; c++)
+                dx[c] = scale[c] * g[c] + slope[c] * (x[c] - m[c]) + level[c];
+        else
+            for (int64_t c = 0, i = 0, k = w->run; c < n; c++, i += k)
+                FN(run_combine)(dx + i, g + i, x + i, scale[c], slope[c], level[c], m[c], k);
+    }
 }
 
 /* ---- layer norm: one row ---------------------------------------------------------------- */
