@@ -95,7 +95,8 @@ static ebb_status shapes_resolve(ebb__apply *a)
     }
     if (c->op->flags & EBB_OP_BROADCAST)
         for (int32_t i = 0; i < c->n_in; i++)
-            if (a->slot[i]) ebb__view_broadcast(&c->in[i], &c->out[0].shape);
+            if (a->slot[i] && !ebb__shape_equal(&c->in[i].shape, &c->out[0].shape))
+                ebb__view_broadcast(&c->in[i], &c->out[0].shape);
     a->override = ebb__registry_plan(c->ctx->registry, c, &a->backend);
     return EBB_OK;
 }

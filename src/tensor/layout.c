@@ -7,14 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool ebb__shape_equal(const ebb_shape *a, const ebb_shape *b)
-{
-    if (a->n_dims != b->n_dims) return false;
-    for (int64_t i = 0; i < a->n_dims; i++)
-        if (a->dims[i] != b->dims[i]) return false;
-    return true;
-}
-
 ebb_status ebb__shape_check(const ebb_shape *s, ebb_dtype d)
 {
     char text[EBB__SHAPE_TEXT];
@@ -98,18 +90,6 @@ void ebb__layout_pack(ebb__layout *out, const ebb_view *v, int64_t offset)
     for (int64_t i = 0; i < n; i++) {
         out->dims_strides[i] = v->shape.dims[i];
         out->dims_strides[n + i] = v->strides[i];
-    }
-}
-
-void ebb__layout_unpack(ebb_view *out, const ebb__layout *l, void *base)
-{
-    int64_t n = l->n_dims;
-    out->dtype = (ebb_dtype)l->dtype;
-    out->data = base ? (char *)base + l->offset * (int64_t)ebb__dtype_size(out->dtype) : NULL;
-    out->shape.n_dims = n;
-    for (int64_t i = 0; i < n; i++) {
-        out->shape.dims[i] = l->dims_strides[i];
-        out->strides[i] = l->dims_strides[n + i];
     }
 }
 

@@ -35,7 +35,13 @@ static inline int64_t ebb__n_elems(const ebb_shape *s)
     for (int64_t i = 0; i < s->n_dims; i++) n *= s->dims[i];
     return n;
 }
-bool ebb__shape_equal(const ebb_shape *a, const ebb_shape *b);
+static inline bool ebb__shape_equal(const ebb_shape *a, const ebb_shape *b)
+{
+    if (a->n_dims != b->n_dims) return false;
+    for (int64_t i = 0; i < a->n_dims; i++)
+        if (a->dims[i] != b->dims[i]) return false;
+    return true;
+}
 /* E_SHAPE where n_dims or a dimension is out of range, or elements or bytes overflow; a
  * dimension of EBB_DIM_NONE or worse is NULL's consequence: returns the pending failure. */
 ebb_status ebb__shape_check(const ebb_shape *s, ebb_dtype d);
@@ -50,7 +56,17 @@ void ebb__view_contiguous(ebb_view *v);
 bool ebb__view_is_contiguous(const ebb_view *v);
 void ebb__layout_pack(ebb__layout *out, const ebb_view *v, int64_t offset);
 /* data = base + offset elements, or NULL where base is NULL. */
-void ebb__layout_unpack(ebb_view *out, const ebb__layout *l, void *base);
+static inline void ebb__layout_unpack(ebb_view *out, const ebb__layout *l, void *base)
+{
+    int64_t n = l->n_dims;
+    out->dtype = (ebb_dtype)l->dtype;
+    out->data = base ? (char *)base + l->offset * (int64_t)ebb__dtype_size(out->dtype) : NULL;
+    out->shape.n_dims = n;
+    for (int64_t i = 0; i < n; i++) {
+        out->shape.dims[i] = l->dims_strides[i];
+        out->strides[i] = l->dims_strides[n + i];
+    }
+}
 /* NumPy broadcasting of two shapes; E_SHAPE names both. */
 ebb_status ebb__shape_broadcast(ebb_shape *out, const ebb_shape *a, const ebb_shape *b);
 /* Strides 0 where v is repeated to fill `s`, to which its shape must broadcast. */

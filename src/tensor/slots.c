@@ -11,32 +11,24 @@
 
 #include <stdlib.h>
 
-enum { TABLE_BITS = 16, WORDS = (1 << TABLE_BITS) / 64 };
-static _Atomic(atomic_ullong *) table[1 << TABLE_BITS];
+enum { WORDS = (1 << EBB__SLOT_TABLE_BITS) / 64 };
+_Atomic(atomic_ullong *) ebb__slot_table[1 << EBB__SLOT_TABLE_BITS];
+_Static_assert(EBB__SLOT_PAGE_BYTES == 1 << EBB__SLOT_PAGE_BITS,
+               "pages as the table sees them");
 static ebb__slot_page *idle_pages;
 static ebb__lock table_lock;
-
-bool ebb__slot_known(const void *p)
-{
-    uintptr_t a = (uintptr_t)p;
-    if (a >> 48 || a % EBB__SLOT_BYTES || (a & (EBB__SLOT_PAGE_BYTES - 1)) == 0) return false;
-    atomic_ullong *leaf = atomic_load_explicit(&table[a >> 32], memory_order_acquire);
-    if (!leaf) return false;
-    unsigned bit = (unsigned)(a >> 16) & ((1u << TABLE_BITS) - 1);
-    return atomic_load_explicit(&leaf[bit / 64], memory_order_acquire) >> (bit % 64) & 1;
-}
 
 static bool page_register(ebb__slot_page *page)
 {
     uintptr_t a = (uintptr_t)page;
     if (a >> 48) return false;
-    atomic_ullong *leaf = atomic_load_explicit(&table[a >> 32], memory_order_acquire);
+    atomic_ullong *leaf = atomic_load_explicit(&ebb__slot_table[a >> 32], memory_order_acquire);
     if (!leaf) {
         leaf = calloc(WORDS, sizeof *leaf);
         if (!leaf) return false;
-        atomic_store_explicit(&table[a >> 32], leaf, memory_order_release);
+        atomic_store_explicit(&ebb__slot_table[a >> 32], leaf, memory_order_release);
     }
-    unsigned bit = (unsigned)(a >> 16) & ((1u << TABLE_BITS) - 1);
+    unsigned bit = (unsigned)(a >> 16) & ((1u << EBB__SLOT_TABLE_BITS) - 1);
     atomic_fetch_or_explicit(&leaf[bit / 64], 1ull << (bit % 64), memory_order_release);
     return true;
 }

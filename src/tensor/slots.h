@@ -27,8 +27,6 @@ typedef struct ebb__slots {
 ebb__slot *ebb__slot_take(ebb_context *ctx);
 /* Moves the generation and gives the slot back. */
 void ebb__slot_give(ebb__slot *s);
-/* Is `p` a slot of some page, live or not. */
-bool ebb__slot_known(const void *p);
 static inline bool ebb__slot_is_live(const ebb__slot *s)
 {
     return atomic_load_explicit(&s->refs, memory_order_relaxed) != 0;

@@ -8,7 +8,7 @@
 static const char none_object[EBB__SLOT_BYTES];
 ebb_tensor *const EBB_NONE = (ebb_tensor *)(uintptr_t)none_object;
 
-static ebb__slot *slot_refuse(const ebb_tensor *t, const char *function, const char *argument)
+ebb__slot *ebb__slot_refuse(const ebb_tensor *t, const char *function, const char *argument)
 {
     if (!t) {
         ebb__null_argument(function, argument);
@@ -33,13 +33,6 @@ static ebb__slot *slot_refuse(const ebb_tensor *t, const char *function, const c
     else
         ebb__fail(EBB_E_MISUSE, "%s is a stale handle: it was released", argument);
     return NULL;
-}
-
-ebb__slot *ebb__slot_of(const ebb_tensor *t, const char *function, const char *argument)
-{
-    ebb__slot *s = ebb__slot_raw(t);
-    if (ebb__slot_known(s) && ebb__slot_is_live(s) && ebb__handle_of(s) == t) return s;
-    return slot_refuse(t, function, argument);
 }
 
 ebb_status ebb__tensor_create(ebb_tensor **out, ebb_context *ctx, ebb__storage *storage,

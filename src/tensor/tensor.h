@@ -52,10 +52,10 @@ typedef struct ebb__leaf {
     ebb_shape shape;
 } ebb__leaf;
 
-/* The slot behind a handle, NULL with a record (E_MISUSE) where it is stale or foreign, or
- * where t is NULL (then the pending failure stays, or E_MISUSE naming `function` and `argument`
- * is made). */
-ebb__slot *ebb__slot_of(const ebb_tensor *t, const char *function, const char *argument);
+/* One bit per possible page of handles in a 47-bit address space, in two levels; slots.c. */
+enum { EBB__SLOT_PAGE_BITS = 16, EBB__SLOT_TABLE_BITS = 16 };
+extern _Atomic(atomic_ullong *) ebb__slot_table[1 << EBB__SLOT_TABLE_BITS];
+
 /* Without checks, for handles known to be good. */
 static inline ebb__slot *ebb__slot_raw(const ebb_tensor *t)
 {
@@ -64,6 +64,35 @@ static inline ebb__slot *ebb__slot_raw(const ebb_tensor *t)
 static inline ebb_tensor *ebb__handle_of(const ebb__slot *s)
 {
     return (ebb_tensor *)((uintptr_t)s | (s->generation & EBB__GENERATION_MASK));
+}
+
+/* Is the address that of a slot of some page, live or not. */
+static inline bool ebb__slot_known(const void *slot)
+{
+    uintptr_t a = (uintptr_t)slot;
+    if (a >> (EBB__SLOT_PAGE_BITS + 2 * EBB__SLOT_TABLE_BITS)) return false;
+    atomic_ullong *leaf = atomic_load_explicit(
+        &ebb__slot_table[a >> (EBB__SLOT_PAGE_BITS + EBB__SLOT_TABLE_BITS)],
+        memory_order_acquire);
+    if (!leaf) return false;
+    uint32_t page = (uint32_t)(a >> EBB__SLOT_PAGE_BITS) & ((1u << EBB__SLOT_TABLE_BITS) - 1);
+    /* The first slot's place in a page is the page's header. */
+    return (atomic_load_explicit(&leaf[page / 64], memory_order_acquire) >> (page % 64) & 1) &&
+           (a & ((1u << EBB__SLOT_PAGE_BITS) - 1)) != 0;
+}
+/* NULL with a record that says why a handle is refused. */
+ebb__slot *ebb__slot_refuse(const ebb_tensor *t, const char *function, const char *argument);
+/* The slot behind a handle, NULL with a record (E_MISUSE) where it is stale or foreign, or
+ * where t is NULL (then the pending failure stays, or E_MISUSE naming `function` and `argument`
+ * is made). */
+static inline ebb__slot *ebb__slot_of(const ebb_tensor *t, const char *function,
+                                      const char *argument)
+{
+    ebb__slot *s = ebb__slot_raw(t);
+    if (ebb__slot_known(s) && atomic_load_explicit(&s->refs, memory_order_relaxed) &&
+        ebb__handle_of(s) == t)
+        return s;
+    return ebb__slot_refuse(t, function, argument);
 }
 
 /* A handle owned by the innermost scope on storage (a reference is taken) with this layout. */
