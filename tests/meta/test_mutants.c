@@ -88,6 +88,80 @@ static const ebb_op *op_named(const char *name)
     return NULL;
 }
 
+/* The engine itself must refuse a read that the descriptor does not declare. */
+static void engine_refuses_undeclared_reads(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_mutants; i++) {
+        harness_case c;
+        harness_results grads;
+        if (strcmp(mutants[i].op.name, "cube_undeclared_need") != 0) continue;
+        assert_null(harness_case_make(&c, &mutants[i].op, &mutants[i].op.samples[0], EBB_F64));
+        ebb_status s = harness_run(NULL, &grads, &c, NULL);
+        assert_true(s == EBB_E_INTERNAL || s == EBB_E_MISUSE);
+        assert_non_null(strstr(ebb_error_message(), "cube_undeclared_need"));
+        ebb_error_clear();
+        harness_case_free(&c);
+        return;
+    }
+    fail();
+}
+
+/* ---- a backend whose kernels are off, or write where they must not
+ * -------------------------------------- */
+static bool take_f32(ebb__call *c, void *backend)
+{
+    (void)backend;
+    return c->in[0].dtype == EBB_F32;
+}
+static ebb_status off_by_a_thousandth(const ebb__call *c, void *backend)
+{
+    (void)backend;
+    EBB_TRY(c->op->forward(c));
+    float *y = c->out[0].data;
+    for (int64_t i = ebb__n_elems(&c->out[0].shape); i-- > 0;) y[i] *= 1.001f;
+    return EBB_OK;
+}
+static ebb_status one_too_many(const ebb__call *c, void *backend)
+{
+    (void)backend;
+    EBB_TRY(c->op->forward(c));
+    ((float *)c->out[0].data)[ebb__n_elems(&c->out[0].shape)] = 1;
+    return EBB_OK;
+}
+static ebb_status faithful(const ebb__call *c, void *backend)
+{
+    (void)backend;
+    return c->op->forward(c);
+}
+static ebb_status backend_create(void **backend, ebb_context *root)
+{
+    (void)root;
+    *backend = NULL;
+    return EBB_OK;
+}
+static void backend_destroy(void *backend)
+{
+    (void)backend;
+}
+
+static void broken_backends_are_caught(void **state)
+{
+    (void)state;
+    static const ebb__override overrides[] = {{"sqrt", take_f32, off_by_a_thousandth},
+                                              {"square", take_f32, one_too_many},
+                                              {"neg", take_f32, faithful},
+                                              {0}};
+    static const ebb__backend crooked = {"crooked", backend_create, backend_destroy, overrides};
+    assert_int_equal(ebb__registry_add(harness_context(), &crooked), EBB_OK);
+    const char *fault = verdict_by(op_named("sqrt"), "override");
+    assert_true(fault && strstr(fault, "backend against reference"));
+    fault = verdict_by(op_named("square"), "override");
+    assert_true(fault && strstr(fault, "wrote outside result 0"));
+    assert_null(verdict_by(op_named("neg"), "override"));
+    harness_context_close();
+}
+
 static void rejects(const ebb_op *op, ebb_sample sample)
 {
     harness_case c;
@@ -127,7 +201,7 @@ static void comparison_sees_nan_inf_shape_and_last_bit(void **state)
 
 int main(void)
 {
-    struct CMUnitTest *tests = calloc((size_t)n_mutants + 3, sizeof *tests);
+    struct CMUnitTest *tests = calloc((size_t)n_mutants + 5, sizeof *tests);
     if (!tests) return 1;
     size_t n = 0;
     for (int i = 0; i < n_mutants; i++)
@@ -140,6 +214,8 @@ int main(void)
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(misspelt_samples_are_refused);
     tests[n++] =
         (struct CMUnitTest)cmocka_unit_test(comparison_sees_nan_inf_shape_and_last_bit);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(engine_refuses_undeclared_reads);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(broken_backends_are_caught);
     int failed = _cmocka_run_group_tests("mutants", tests, n, NULL, NULL);
     free(tests);
     harness_context_close();

@@ -73,7 +73,7 @@ static void add(ops_cases *all, const ops_case *o)
 /* Every kind but those that run it hundreds of times. */
 static bool slow_when_large(const char *kind)
 {
-    const char *slow[] = {"failure", "budget", "second", "need", "lengths", "layout"};
+    const char *slow[] = {"failure", "budget", "second", "need", "lengths", "layout", "linear"};
     for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
         if (strcmp(kind, slow[i]) == 0) return true;
     return false;

@@ -16,19 +16,21 @@ static uint64_t first = 1, count = 300;
 static void random_programs_agree_with_central_differences_and_with_themselves(void **state)
 {
     (void)state;
-    int64_t n_differentiated = 0, n_dropped = 0, n_released = 0, n_ops = 0;
+    int64_t n_differentiated = 0, n_twice = 0, n_dropped = 0, n_released = 0, n_ops = 0;
     for (uint64_t seed = first; seed < first + count; seed++) {
         random_program_report r;
         const char *fault = random_program_check(seed, 50, &r);
         if (fault) fail_msg("%s", fault);
-        n_differentiated += r.differentiated;
+        n_differentiated += r.differentiated, n_twice += r.twice_differentiated;
         n_dropped += r.n_dropped, n_released += r.n_released, n_ops += r.n_ops;
     }
-    printf("%lld programs, %lld operations, %lld drops, %lld releases, %lld differentiated\n",
+    printf("%lld programs, %lld operations, %lld drops, %lld releases, %lld differentiated, "
+           "%lld twice\n",
            (long long)count, (long long)n_ops, (long long)n_dropped, (long long)n_released,
-           (long long)n_differentiated);
+           (long long)n_differentiated, (long long)n_twice);
     assert_true(n_dropped > 0 && n_released > 0);
     assert_true(n_differentiated * 2 > (int64_t)count);
+    assert_true(n_twice * 3 > (int64_t)count);
 }
 
 int main(int argc, char **argv)

@@ -41,6 +41,7 @@ typedef struct program {
 typedef struct program_result {
     double loss;
     double grad[N_LEAVES][12];
+    double product[N_LEAVES][12]; /* of the Hessian with a vector, where asked for */
 } program_result;
 
 /* ---- operands
@@ -172,9 +173,16 @@ static ebb_status make_loss(program *p, ebb_tensor **loss)
     return ebb_check(*loss);
 }
 
-static ebb_status run_program(program *p, program_result *r, int32_t n_ops, const double *shift)
+typedef struct run_mode {
+    bool drops, releases;
+    const double *shift; /* of the leaves; then no gradient unless asked for */
+    bool gradient;
+    const double *vector; /* for the Hessian's product */
+    ebb_context *ctx;     /* NULL: the shared one */
+} run_mode;
+
+static ebb_status make_leaves(program *p, const double *shift)
 {
-    EBB_SCOPE(outer);
     numeric_random values = {p->choice.state + 1};
     for (int32_t l = 0; l < N_LEAVES; l++) {
         double x[12];
@@ -184,6 +192,31 @@ static ebb_status run_program(program *p, program_result *r, int32_t n_ops, cons
         p->leaf[l] = ebb_tensor_copy(p->ctx, EBB_F64, leaf_shape[l], x, (size_t)n * 8);
         EBB_TRY(ebb_set_requires_grad(p->leaf[l], true));
     }
+    return EBB_OK;
+}
+
+static ebb_status read_leaves(double out[N_LEAVES][12], ebb_tensor *const *from)
+{
+    for (int32_t l = 0; l < N_LEAVES; l++)
+        EBB_TRY(ebb_read(out[l], (size_t)ebb__n_elems(&leaf_shape[l]) * 8, EBB_F64, from[l]));
+    return EBB_OK;
+}
+
+static ebb_status hessian_product(program *p, program_result *r, ebb_tensor *loss,
+                                  const double *vector)
+{
+    ebb_tensor *v[N_LEAVES], *out[N_LEAVES];
+    for (int32_t l = 0; l < N_LEAVES; l++)
+        v[l] = ebb_tensor_copy(p->ctx, EBB_F64, leaf_shape[l], vector + l * 12,
+                               (size_t)ebb__n_elems(&leaf_shape[l]) * 8);
+    EBB_TRY(ebb_hvp(out, loss, p->leaf, v, N_LEAVES));
+    return read_leaves(r->product, out);
+}
+
+static ebb_status run_program(program *p, program_result *r, int32_t n_ops, const run_mode *m)
+{
+    EBB_SCOPE(outer);
+    EBB_TRY(make_leaves(p, m->shift));
     for (int32_t k = 0; k < n_ops; k++) {
         EBB_TRY(run_op(p));
         release_something(p);
@@ -193,23 +226,14 @@ static ebb_status run_program(program *p, program_result *r, int32_t n_ops, cons
     EBB_TRY(make_loss(p, &loss));
     for (int k = 0; p->drops && k < 8; k++) drop_something(p);
     r->loss = ebb_item(loss);
-    if (shift) return EBB_OK;
+    if (m->vector) EBB_TRY(hessian_product(p, r, loss, m->vector));
+    if (m->shift && !m->gradient) return EBB_OK;
     EBB_TRY(ebb_backward(loss, NULL));
-    for (int32_t l = 0; l < N_LEAVES; l++) {
-        grad[l] = ebb_grad_of(p->leaf[l]);
-        EBB_TRY(
-            ebb_read(r->grad[l], (size_t)ebb__n_elems(&leaf_shape[l]) * 8, EBB_F64, grad[l]));
-    }
-    return EBB_OK;
+    for (int32_t l = 0; l < N_LEAVES; l++) grad[l] = ebb_grad_of(p->leaf[l]);
+    return read_leaves(r->grad, grad);
 }
 
 static ebb_context *context;
-
-typedef struct run_mode {
-    bool drops, releases;
-    const double *shift;
-    ebb_context *ctx; /* NULL: the shared one */
-} run_mode;
 
 static ebb_status run_once(program_result *r, uint64_t seed, int32_t max_ops, const run_mode *m,
                            random_program_report *report)
@@ -225,7 +249,7 @@ static ebb_status run_once(program_result *r, uint64_t seed, int32_t max_ops, co
     memset(r, 0, sizeof *r);
     atomic_store(&p.ctx->random_counter, 1 << 20);
     int32_t n_ops = (int32_t)(1 + numeric_below(&p.choice, max_ops));
-    ebb_status status = run_program(&p, r, n_ops, m->shift);
+    ebb_status status = run_program(&p, r, n_ops, m);
     for (int32_t i = 0; i < p.n_pool; i++) ebb_release(p.pool[i].t);
     return status;
 }
@@ -281,6 +305,45 @@ static const char *differences(const program_result *plain, uint64_t seed, int32
     return NULL;
 }
 
+static double inner(const double *a, double b[N_LEAVES][12])
+{
+    double sum = 0;
+    for (int i = 0; i < N_LEAVES * 12; i++) sum += a[i] * b[i / 12][i % 12];
+    return sum;
+}
+
+/* <u, H v> against differences of the gradient along v, where the differences converge. */
+static const char *second_differences(uint64_t seed, int32_t max_ops,
+                                      random_program_report *report)
+{
+    double u[N_LEAVES * 12], v[N_LEAVES * 12], at[N_LEAVES * 12], numeric[2];
+    numeric_random random = {seed + 99};
+    random_program_report unused;
+    program_result r, f[2];
+    for (int i = 0; i < N_LEAVES * 12; i++)
+        u[i] = numeric_uniform(&random, -1, 1), v[i] = numeric_uniform(&random, -1, 1);
+    if (run_once(&r, seed, max_ops, &(run_mode){.vector = v}, &unused) != EBB_OK)
+        return verdict("seed %llu, Hessian: %s", (unsigned long long)seed, ebb_error_message());
+    for (int k = 0; k < 2; k++) {
+        for (int s = 0; s < 2; s++) {
+            for (int i = 0; i < N_LEAVES * 12; i++)
+                at[i] = (s ? -1 : 1) * ldexp(1e-5, k) * v[i];
+            const run_mode shifted = {.shift = at, .gradient = true};
+            if (run_once(&f[s], seed, max_ops, &shifted, &unused) != EBB_OK)
+                return verdict("shifted: %s", ebb_error_message());
+        }
+        numeric[k] = (inner(u, f[0].grad) - inner(u, f[1].grad)) / (2 * ldexp(1e-5, k));
+    }
+    double analytic = inner(u, r.product), size = 0;
+    for (int i = 0; i < N_LEAVES * 12; i++) size += fabs(u[i] * r.product[i / 12][i % 12]);
+    if (!(fabs(numeric[0] - numeric[1]) <= 1e-4 * (size + fabs(numeric[0])))) return NULL;
+    report->twice_differentiated = true;
+    if (!(fabs(analytic - numeric[0]) <= 1e-3 * (size + fabs(numeric[0])) + 1e-5))
+        return verdict("seed %llu: <u, H v> is %.8g, differences of the gradient give %.8g",
+                       (unsigned long long)seed, analytic, numeric[0]);
+    return NULL;
+}
+
 /* In a context that may be too small: refused cleanly, or right. */
 static const char *with_little_memory(const program_result *plain, uint64_t seed,
                                       int32_t max_ops)
@@ -333,7 +396,10 @@ const char *random_program_check(uint64_t seed, int32_t max_ops, random_program_
         fault = verdict("seed %llu: other bits with drops and releases: %.17g, %.17g",
                         (unsigned long long)seed, plain.loss, other.loss);
     if (!fault && finite) fault = with_little_memory(&plain, seed, max_ops);
-    return fault || !finite ? fault : differences(&plain, seed, max_ops, report);
+    if (fault || !finite) return fault;
+    fault = differences(&plain, seed, max_ops, report);
+    if (!fault) fault = second_differences(seed, max_ops, report);
+    return fault ? fault : nothing_left("shifted", seed, context, &before);
 }
 
 void random_program_close(void)

@@ -11,6 +11,7 @@
 typedef struct random_program_report {
     int64_t n_ops, n_dropped, n_released;
     bool differentiated; /* central differences converged, and agreed */
+    bool twice_differentiated;
 } random_program_report;
 
 /* One program of up to max_ops operations. NULL, or a verdict that names the seed. */
