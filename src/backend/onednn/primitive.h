@@ -1,8 +1,8 @@
 /* primitive.h - oneDNN's primitives in words that hold for all its versions.
  *
- * primitive_v2.c puts them into version 2's calls; another version needs another such file and
- * nothing else. Every tensor is single precision.
- * SPDX-License-Identifier: MIT */
+ * primitive_v2.c and primitive_v3.c put them into the calls of versions 2 and 3, of which the
+ * header at hand picks one; another version needs another such file and nothing else. Every
+ * tensor is single precision. SPDX-License-Identifier: MIT */
 #ifndef EBB_BACKEND_ONEDNN_PRIMITIVE_H
 #define EBB_BACKEND_ONEDNN_PRIMITIVE_H
 
@@ -54,6 +54,8 @@ dnnl_status_t ebb__dnnl_primitive(dnnl_primitive_t *out, dnnl_engine_t engine,
 /* A memory object without bytes. */
 dnnl_status_t ebb__dnnl_memory(dnnl_memory_t *out, dnnl_engine_t engine,
                                const ebb__dnnl_layout *l);
+/* The forward kind that a backward one asks for as a hint; itself where none. */
+ebb__dnnl_kind ebb__dnnl_forward_of(ebb__dnnl_kind kind);
 /* What the primitive wants as its argument `arg` (DNNL_ARG_...), borrowed from it. */
 ebb__dnnl_md ebb__dnnl_arg_md(dnnl_primitive_t p, int arg);
 /* Adds to what the target holds. */

@@ -101,24 +101,6 @@ static dnnl_status_t op_init(op_desc *d, const ebb__dnnl_request *r, ebb__dnnl_k
     }
 }
 
-/* The forward kind whose descriptor a backward one asks for as a hint; itself where none. */
-static ebb__dnnl_kind forward_of(ebb__dnnl_kind kind)
-{
-    switch (kind) {
-    case EBB__DNNL_CONV_GRAD_INPUT:
-    case EBB__DNNL_CONV_GRAD_WEIGHT:
-        return EBB__DNNL_CONV;
-    case EBB__DNNL_SOFTMAX_GRAD:
-        return EBB__DNNL_SOFTMAX;
-    case EBB__DNNL_AVG_POOL_GRAD:
-        return EBB__DNNL_AVG_POOL;
-    case EBB__DNNL_LAYER_NORM_GRAD:
-        return EBB__DNNL_LAYER_NORM;
-    default:
-        return kind;
-    }
-}
-
 static dnnl_status_t pd_create(dnnl_primitive_desc_t *out, dnnl_engine_t engine,
                                dnnl_primitive_attr_t attr, const ebb__dnnl_request *r,
                                const descs *m)
@@ -126,7 +108,7 @@ static dnnl_status_t pd_create(dnnl_primitive_desc_t *out, dnnl_engine_t engine,
     op_desc d;
     dnnl_primitive_desc_t hint = NULL;
     dnnl_status_t s = dnnl_success;
-    ebb__dnnl_kind forward = forward_of(r->kind);
+    ebb__dnnl_kind forward = ebb__dnnl_forward_of(r->kind);
     if (forward != r->kind) {
         s = op_init(&d, r, forward, m);
         if (s == dnnl_success) s = dnnl_primitive_desc_create(&hint, &d, attr, engine, NULL);
@@ -165,24 +147,9 @@ dnnl_status_t ebb__dnnl_memory(dnnl_memory_t *out, dnnl_engine_t engine,
     return s == dnnl_success ? dnnl_memory_create(out, &md, engine, DNNL_MEMORY_NONE) : s;
 }
 
-ebb__dnnl_md ebb__dnnl_arg_md(dnnl_primitive_t p, int arg)
-{
-    const_dnnl_primitive_desc_t pd = NULL;
-    if (dnnl_primitive_get_primitive_desc(p, &pd) != dnnl_success) return NULL;
-    return dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, arg);
-}
-
 dnnl_status_t ebb__dnnl_append_sum(dnnl_post_ops_t ops)
 {
     return dnnl_post_ops_append_sum(ops, 1.0f);
-}
-
-const char *ebb__dnnl_status_text(dnnl_status_t s)
-{
-    static const char *const text[] = {
-        "success",       "out of memory", "invalid arguments", "unimplemented",
-        "iterator ends", "runtime error", "a missing argument"};
-    return (unsigned)s < sizeof text / sizeof *text ? text[s] : "an unknown status";
 }
 
 #endif
