@@ -5,6 +5,12 @@
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
+
+static bool thread_is_gone(const ebb__fetch *f)
+{
+    return f->threaded && getpid() != f->process;
+}
 
 static bool must_quit(ebb__fetch *f)
 {
@@ -72,6 +78,7 @@ ebb_status ebb__fetch_start(ebb__fetch *f, bool threaded)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     f->threaded = true;
+    f->process = getpid();
     int failed = pthread_create(&f->thread, NULL, run, f);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!failed) return EBB_OK;
@@ -83,6 +90,7 @@ ebb_status ebb__fetch_start(ebb__fetch *f, bool threaded)
 
 void ebb__fetch_begin(ebb__fetch *f, int64_t first, int64_t n)
 {
+    if (thread_is_gone(f)) return;
     if (f->threaded) pthread_mutex_lock(&f->lock);
     f->first = first;
     f->n = n;
@@ -99,6 +107,12 @@ void ebb__fetch_wait(ebb__fetch *f)
         f->state = FETCH_IDLE;
         return;
     }
+    if (thread_is_gone(f)) {
+        f->error = (ebb_error){.message = "it was made before a fork, in another process"};
+        f->status = f->error.status = EBB_E_MISUSE;
+        f->failed_item = -1;
+        return;
+    }
     pthread_mutex_lock(&f->lock);
     while (f->state != FETCH_DONE) pthread_cond_wait(&f->changed, &f->lock);
     f->state = FETCH_IDLE;
@@ -107,7 +121,7 @@ void ebb__fetch_wait(ebb__fetch *f)
 
 void ebb__fetch_stop(ebb__fetch *f)
 {
-    if (!f->threaded) return;
+    if (!f->threaded || thread_is_gone(f)) return;
     pthread_mutex_lock(&f->lock);
     f->quit = true;
     pthread_cond_broadcast(&f->changed);

@@ -7,6 +7,7 @@
 
 #include <ebb/data.h>
 #include <pthread.h>
+#include <sys/types.h>
 
 typedef struct ebb__fetch {
     const ebb_source *source;
@@ -20,6 +21,7 @@ typedef struct ebb__fetch {
     int64_t failed_item;
 
     bool threaded;
+    pid_t process; /* whose thread it is: a forked child has none, nor may it touch the lock */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;

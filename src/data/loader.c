@@ -245,6 +245,7 @@ static ebb_status report_failure(const ebb__fetch *f)
     if (f->error.status == EBB_OK)
         return ebb_fail(f->status, "loader: reading item %lld returned %s",
                         (long long)f->failed_item, ebb_status_name(f->status));
+    if (f->failed_item < 0) return ebb_fail(f->status, "loader: %s", f->error.message);
     return ebb_fail(f->status, "loader: item %lld: %s", (long long)f->failed_item,
                     f->error.message);
 }

@@ -5,7 +5,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { N = 103 };
 
@@ -323,6 +325,31 @@ static void loaders_end_anywhere(void **state)
     ebb_loader_release(NULL);
 }
 
+/* In the child of a fork there is no reading thread: an error, never a wait for ever. */
+static void a_forked_child_is_told_and_does_not_hang(void **state)
+{
+    reader r = {.bad = -1, .silent = -1};
+    ebb_loader *l = read_by(*state, &r, 40, 10, NULL);
+    ebb_batch b;
+    assert_true(ebb_loader_next(l, &b));
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        const bool told = ebb_loader_next(l, &b) && !b.field[0] &&
+                          ebb_error_status() == EBB_E_MISUSE &&
+                          strstr(ebb_error_message(), "fork") != NULL;
+        ebb_loader_release(l);
+        _exit(told ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(ebb_loader_next(l, &b));
+    assert_non_null(b.field[0]);
+    ebb_loader_release(l);
+}
+
 static void wrong_arguments_are_refused(void **state)
 {
     ebb_context *ctx = *state;
@@ -379,6 +406,7 @@ int main(void)
         TEST(a_failed_read_is_told_once_and_the_next_batch_comes),
         TEST(a_failed_batch_stops_the_formula_that_uses_it),
         TEST(loaders_end_anywhere),
+        TEST(a_forked_child_is_told_and_does_not_hang),
         TEST(wrong_arguments_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
