@@ -211,7 +211,7 @@ static void bench_shape(const char *name, double (*shape)(int64_t n), int64_t n)
 
 typedef struct worker {
     bench *b;
-    int n_chains;
+    int n_chains, n_nodes;
 } worker;
 
 static void *worker_main(void *arg)
@@ -219,34 +219,34 @@ static void *worker_main(void *arg)
     worker *w = arg;
     ebb_graph_node *own;
     must(ebb_graph_leaf_create(&own, w->b->space, NULL));
-    for (int i = 0; i < w->n_chains; i++) consume(chain(w->b, own, CHAIN));
+    for (int i = 0; i < w->n_chains; i++) consume(chain(w->b, own, w->n_nodes));
     ebb_graph_node_release(own);
     return NULL;
 }
 
 /* Nodes per second of n threads on one space. */
-static double threads_rate(int n_threads)
+static double threads_rate(int n_threads, int n_nodes)
 {
     bench b;
     pthread_t threads[8];
     bench_begin(&b, false, 0);
-    worker w = {.b = &b, .n_chains = 500};
+    worker w = {.b = &b, .n_chains = 500 * CHAIN / n_nodes, .n_nodes = n_nodes};
     double start = bench_now();
     for (int i = 0; i < n_threads; i++) pthread_create(&threads[i], NULL, worker_main, &w);
     for (int i = 0; i < n_threads; i++) pthread_join(threads[i], NULL);
-    double rate = n_threads * w.n_chains * (double)CHAIN / (bench_now() - start);
+    double rate = n_threads * (double)w.n_chains * n_nodes / (bench_now() - start);
     bench_end(&b);
     return rate;
 }
 
-static void bench_threads(void)
+static void bench_threads(const char *name, int n_nodes)
 {
     double gain[RUNS];
     for (int i = 0; i < RUNS; i++) {
-        double one = threads_rate(1);
-        gain[i] = threads_rate(2) / one;
+        double one = threads_rate(1, n_nodes);
+        gain[i] = threads_rate(2, n_nodes) / one;
     }
-    bench_runs("graph, two threads over one (private graphs)", gain, RUNS, 0.5, "times");
+    bench_runs(name, gain, RUNS, 0.5, "times");
 }
 
 static void bench_bytes(void)
@@ -284,7 +284,8 @@ int main(void)
     bench_shape("graph, fan of held children, 1e6", fan_ns, 1000000);
     bench_shape("graph, leaves used newest first, 1e5", leaves_newest, 100000);
     bench_shape("graph, leaves used oldest first, 1e5", leaves_oldest, 100000);
-    bench_threads();
+    bench_threads("graph, two threads over one, private graphs of 1000", CHAIN);
+    bench_threads("graph, two threads over one, private graphs of 10", 10);
     bench_bytes();
     bench_close();
     return 0;

@@ -114,24 +114,25 @@ typedef struct walk_memory {
 } walk_memory;
 
 struct ebb_graph_space {
+    /* read by every call, hardly ever written */
     ebb__pool *pool;
     bool owns_pool, single_threaded;
     uint32_t
         generation; /* of the process that made it; UINT32_MAX while it is being destroyed */
-    pthread_mutex_t claim_lock;
+    ebb_allocator allocator;
+    const char *(*tag_name)(void *user, uint32_t tag);
+    void *user;
+    ebb__lock big_lock, label_lock;
+    big *bigs;             /* under big_lock */
+    struct label **labels; /* label.c, under label_lock */
+    /* written by every backward: on a line of its own, away from the recorders */
+    _Alignas(64) pthread_mutex_t claim_lock;
 #ifdef EBB__EXPLORE
     ebb__lock explored_claim;
 #endif
     uint64_t walk_mark;           /* under the claim lock: the newest marking */
     uint64_t n_backwards;         /* under the claim lock: consuming ones */
     _Atomic(walk_memory *) spare; /* a walk's block, kept for the next */
-    ebb__lock big_lock;
-    big *bigs;
-    ebb_allocator allocator;
-    const char *(*tag_name)(void *user, uint32_t tag);
-    void *user;
-    struct label **labels; /* label.c, under label_lock */
-    ebb__lock label_lock;
 };
 
 /* ---- space.c ---- */
