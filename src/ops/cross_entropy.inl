@@ -34,7 +34,7 @@ static void FN(ce_grad)(T *dx, const T *x, int64_t n, int64_t step, int64_t labe
                         double smoothing, double scale)
 {
     T top = FN(ce_max)(x, n, step);
-    double sum = 0, share = smoothing / (double)n;
+    double sum = 0, share = scale * smoothing / (double)n;
     if (step == 1)
         sum = FN(row_exp)(dx, x, top, n);
     else
@@ -42,10 +42,15 @@ static void FN(ce_grad)(T *dx, const T *x, int64_t n, int64_t step, int64_t labe
             dx[i * step] = EBB_EXP(x[i * step] - top);
             sum += (double)dx[i * step];
         }
-    for (int64_t i = 0; i < n; i++) {
-        double target = (i == label ? 1 - smoothing : 0) + share;
-        dx[i * step] = (T)(scale * ((double)dx[i * step] / sum - target));
-    }
+    /* Where the label is nearly certain p - 1 keeps its digits only if it is rounded once. */
+    double factor = scale / sum, hit = (double)dx[label * step] * factor;
+    if (step == 1)
+        FN(row_scale)(dx, factor, n);
+    else
+        for (int64_t i = 0; i < n; i++) dx[i * step] = (T)((double)dx[i * step] * factor);
+    if (smoothing != 0)
+        for (int64_t i = 0; i < n; i++) dx[i * step] = (T)((double)dx[i * step] - share);
+    dx[label * step] = (T)(hit - scale * (1 - smoothing) - share);
 }
 
 static double FN(class_sum)(const class_work *w, int64_t lo, int64_t hi)

@@ -42,6 +42,12 @@ EBB_CLONES static double FN(row_exp)(T *y, const T *x, T top, int64_t n)
     return sum;
 }
 
+/* y *= factor, rounded once. */
+EBB_CLONES static void FN(row_scale)(T *y, double factor, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = (T)((double)y[i] * factor);
+}
+
 /* The sum of exp(x - top) alone. */
 EBB_CLONES static double FN(row_exp_sum)(const T *x, T top, int64_t n)
 {

@@ -189,26 +189,31 @@ static void FN(ln_row)(const norm_work *w, int64_t row)
 
 /* With gw = g * w and xh = (x - mean) * rstd over the row:
  * dx = rstd * (gw - mean(gw) - xh * mean(gw * xh)); dw += g * xh, db += g, summed in double. */
-static void FN(ln_grad_row)(const norm_work *w, int64_t row, double *restrict dw,
-                            double *restrict db)
+EBB_CLONES static void FN(ln_grad_row)(const norm_work *w, int64_t row, double *restrict dw,
+                                       double *restrict db)
 {
+    enum { LANES = 16 };
     int64_t n = w->run;
     const T *x = (const T *)w->x + row * n, *g = (const T *)w->grad + row * n;
     const T *weight = w->weight;
-    T *dx = (T *)w->out + row * n;
+    T *restrict dx = (T *)w->out + row * n;
     double mean = (double)((const T *)w->mean)[row], rstd = (double)((const T *)w->rstd)[row];
-    double sum = 0, products = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double gi = (double)g[i], xh = ((double)x[i] - mean) * rstd;
-        double gw = weight ? gi * (double)weight[i] : gi;
-        sum += gw, products += gw * xh;
-        dw[i] += gi * xh, db[i] += gi;
+    double sum[LANES] = {0}, products[LANES] = {0}, level = 0, slope = 0;
+    for (int64_t first = 0; first < n; first += LANES) {
+        int64_t width = n - first < LANES ? n - first : LANES;
+        for (int64_t q = 0, i = first; q < width; q++, i++) {
+            double gi = (double)g[i], xh = ((double)x[i] - mean) * rstd;
+            double gw = weight ? gi * (double)weight[i] : gi;
+            sum[q] += gw, products[q] += gw * xh;
+            dw[i] += gi * xh, db[i] += gi;
+        }
     }
-    sum /= (double)n, products /= (double)n;
+    for (int q = 0; q < LANES; q++) level += sum[q], slope += products[q];
+    level /= (double)n, slope /= (double)n;
     for (int64_t i = 0; i < n; i++) {
         double gw = weight ? (double)g[i] * (double)weight[i] : (double)g[i];
         double xh = ((double)x[i] - mean) * rstd;
-        dx[i] = (T)(rstd * (gw - sum - xh * products));
+        dx[i] = (T)(rstd * (gw - level - xh * slope));
     }
 }
 

@@ -77,7 +77,7 @@ EBB_CLONES static void FN(log_softmax_grad_slab)(T *dx, const T *g, const T *y, 
 static void FN(softmax_row)(T *y, const T *x, int64_t n)
 {
     double sum = FN(row_exp)(y, x, FN(row_max)(x, n), n);
-    for (int64_t i = 0; i < n; i++) y[i] = (T)((double)y[i] / sum);
+    FN(row_scale)(y, 1 / sum, n);
 }
 
 static void FN(log_softmax_row)(T *y, const T *x, int64_t n)
@@ -85,6 +85,31 @@ static void FN(log_softmax_row)(T *y, const T *x, int64_t n)
     T top = FN(row_max)(x, n);
     double level = log(FN(row_exp_sum)(x, top, n));
     for (int64_t i = 0; i < n; i++) y[i] = (T)((double)(x[i] - top) - level);
+}
+
+EBB_CLONES static void FN(softmax_grad_row)(T *restrict dx, const T *g, const T *y, int64_t n)
+{
+    enum { LANES = 16 };
+    double lane[LANES] = {0}, dot = 0;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int q = 0; q < LANES; q++) lane[q] += (double)g[i + q] * (double)y[i + q];
+    for (int q = 0; i < n; i++, q++) lane[q] += (double)g[i] * (double)y[i];
+    for (int q = 0; q < LANES; q++) dot += lane[q];
+    for (i = 0; i < n; i++) dx[i] = (T)((double)y[i] * ((double)g[i] - dot));
+}
+
+EBB_CLONES static void FN(log_softmax_grad_row)(T *restrict dx, const T *g, const T *y,
+                                                int64_t n)
+{
+    enum { LANES = 16 };
+    double lane[LANES] = {0}, sum = 0;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int q = 0; q < LANES; q++) lane[q] += (double)g[i + q];
+    for (int q = 0; i < n; i++, q++) lane[q] += (double)g[i];
+    for (int q = 0; q < LANES; q++) sum += lane[q];
+    for (i = 0; i < n; i++) dx[i] = (T)((double)g[i] - (double)EBB_EXP(y[i]) * sum);
 }
 
 /* Slab `item` of the operands. */
@@ -111,10 +136,16 @@ static void FN(softmax_item)(const softmax_work *w, int64_t item)
             FN(log_softmax_slab)(out, x, w->around.n, step, width);
         break;
     case SOFTMAX_GRAD:
-        FN(softmax_grad_slab)(out, x, (const T *)w->y + at, w->around.n, step, width);
+        if (step == 1)
+            FN(softmax_grad_row)(out, x, (const T *)w->y + at, w->around.n);
+        else
+            FN(softmax_grad_slab)(out, x, (const T *)w->y + at, w->around.n, step, width);
         break;
     case LOG_SOFTMAX_GRAD:
-        FN(log_softmax_grad_slab)(out, x, (const T *)w->y + at, w->around.n, step, width);
+        if (step == 1)
+            FN(log_softmax_grad_row)(out, x, (const T *)w->y + at, w->around.n);
+        else
+            FN(log_softmax_grad_slab)(out, x, (const T *)w->y + at, w->around.n, step, width);
         break;
     }
 }

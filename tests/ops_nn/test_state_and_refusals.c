@@ -154,6 +154,19 @@ static void test_an_ignored_label_may_be_any_number(void **state)
     assert_true(isnan(all)); /* the mean of nothing */
 }
 
+/* p - 1 = -exp(-20) / (1 + exp(-20)) at the label, in f32. */
+static void test_the_gradient_of_a_sure_answer_keeps_its_digits(void **state)
+{
+    ebb_context *ctx = *state;
+    EBB_SCOPE(scope);
+    ebb_tensor *x = EBB_VALUES(ctx, float, EBB_SHAPE(1, 2), 20, 0);
+    assert_int_equal(ebb_set_requires_grad(x, true), EBB_OK);
+    assert_int_equal(ebb_backward(ebb_cross_entropy(x, INDICES(0), NULL), NULL), EBB_OK);
+    double got[2], want = exp(-20) / (1 + exp(-20));
+    assert_int_equal(ebb_read(got, sizeof got, EBB_F64, ebb_grad_of(x)), EBB_OK);
+    assert_true(fabs(got[0] + want) < 1e-6 * want && fabs(got[1] - want) < 1e-6 * want);
+}
+
 static void test_shapes_that_do_not_fit_are_named(void **state)
 {
     ebb_context *ctx = *state;
@@ -207,6 +220,7 @@ int main(void)
         TEST(test_negative_indices_count_from_the_end),
         TEST(test_an_index_out_of_range_is_named),
         TEST(test_an_ignored_label_may_be_any_number),
+        TEST(test_the_gradient_of_a_sure_answer_keeps_its_digits),
         TEST(test_shapes_that_do_not_fit_are_named),
         TEST(test_parts_of_a_split_that_nobody_uses_cost_nothing),
     };
