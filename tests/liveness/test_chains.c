@@ -1,6 +1,6 @@
 /* test_chains.c - a million operations deep on a stack of 256 KiB: built, walked backward and
- * released in several orders; and gradients that double sixty times. SPDX-License-Identifier:
- * MIT */
+ * released in several orders; and gradients that double sixty times.
+ * SPDX-License-Identifier: MIT */
 #include <ebb/ebb.h>
 
 #include <math.h>
