@@ -13,7 +13,8 @@ EBB_CLONES static T FN(row_max)(const T *x, int64_t n)
     for (; i + FN(EXP_LANES) <= n; i += FN(EXP_LANES))
         for (int q = 0; q < FN(EXP_LANES); q++) {
             T value = x[i + q];
-            lane[q] = (value <= lane[q]) | (lane[q] != lane[q]) ? lane[q] : value;
+            bool stays = (value <= lane[q]) | (lane[q] != lane[q]);
+            lane[q] = stays ? lane[q] : value;
         }
     for (; i < n; i++) lane[0] = x[i] <= lane[0] || lane[0] != lane[0] ? lane[0] : x[i];
     top = lane[0];
