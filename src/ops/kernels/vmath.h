@@ -77,7 +77,7 @@ static inline float ebb__expm1_f32(float x)
 /* ln(x) + shift ln 2 for normal x: x = 2^n (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)). */
 static inline float ebb__log_normal(float x, float shift)
 {
-    const int32_t bits = ebb__bits_of(x), n = (bits - 0x3f3504f3) >> 23;
+    const int32_t bits = ebb__bits_of(x), n = (int32_t)((uint32_t)bits - 0x3f3504f3u) >> 23;
     const float f = ebb__of_bits((int32_t)((uint32_t)bits - ((uint32_t)n << 23))) - 1;
     const float e = (float)n + shift;
     float p = 6.915146542e-02f;
