@@ -11,4 +11,4 @@ cmake --preset demo >build/demo-configure.log || {
     exit 1
 }
 cmake --build build/demo -j "$(nproc)" --target example_fashion_mnist
-exec build/demo/examples/fashion_mnist
+exec build/demo/examples/fashion_mnist /usr/share/datasets/fashion-mnist build/demo/cnn.safetensors
