@@ -424,6 +424,49 @@ static void failure_in_a_users_operation_leaves_nothing(void **state)
     EXPECT_GRAD(x, 0, 2, 4);
 }
 
+static ebb_status identity_forward(const ebb_view *out, const ebb_view *aux, const ebb_view *in,
+                                   const void *attr)
+{
+    (void)aux, (void)attr;
+    *(double *)out[0].data = *(double *)in[0].data;
+    return EBB_OK;
+}
+
+/* Differentiates a small graph of its own, q = y + p', inside the rule. */
+static ebb_status rule_with_a_graph_of_its_own(ebb_vjp *v, const void *attr)
+{
+    (void)attr;
+    ebb_scope s = ebb_scope_begin(EBB_SCOPE_GRAD, NULL);
+    ebb_tensor *g = ebb_vjp_grad(v, 0), *p = ebb_clone(ebb_detach(ebb_vjp_in(v, 0))), *inner;
+    ebb_status status = ebb_set_requires_grad(p, true);
+    ebb_tensor *q = ebb_add(ebb_detach(ebb_vjp_in(v, 0)), p);
+    if (status == EBB_OK) status = ebb_grad(&inner, &q, &g, 1, &p, 1, NULL);
+    if (status == EBB_OK) ebb_vjp_give(v, 0, inner);
+    ebb_scope_end(s);
+    return status;
+}
+
+static void rule_may_differentiate_a_graph_of_its_own(void **state)
+{
+    ebb_context *ctx = *state;
+    const ebb_custom op = {.name = "identity",
+                           .n_in = 1,
+                           .n_out = 1,
+                           .need = {EBB_NEED_IN(0)},
+                           .shape = own_shape,
+                           .forward = identity_forward,
+                           .vjp = rule_with_a_graph_of_its_own};
+    for (int k = 0; k < 3; k++) {
+        EBB_SCOPE(outer);
+        ebb_tensor *p = LEAF_NUMBER(3), *out;
+        GOOD(ebb_apply(&out, &op, &p, NULL));
+        GOOD(ebb_backward(ebb_mul(out, out), NULL));
+        EXPECT_GRAD(p, 0, 6);
+        assert_int_equal(case_nodes(ctx), 0);
+    }
+    assert_int_equal(case_bytes(ctx), 0);
+}
+
 static void deep_alternation_keeps_its_gradient(void **state)
 {
     ebb_context *ctx = *state;
@@ -468,6 +511,7 @@ int main(void)
         CASE(repeated_training_steps_hold_exactly_the_same),
         CASE(recycled_nodes_do_not_mix_programs_up),
         CASE(failure_in_a_users_operation_leaves_nothing),
+        CASE(rule_may_differentiate_a_graph_of_its_own),
         CASE(deep_alternation_keeps_its_gradient),
     };
     return cmocka_run_group_tests_name("lifetime", tests, NULL, NULL);

@@ -155,6 +155,25 @@ static const char *views_and_copies_alternate(ebb_context *ctx)
     return NULL;
 }
 
+static ebb_tensor *stack_and_select(ebb_tensor *y)
+{
+    ebb_tensor *both[] = {y, y};
+    return ebb_mul_scalar(ebb_sum(ebb_stack(both, 2, 0), EBB_ALL), 0.5);
+}
+
+/* Two edges from every node to the one before: a walk by paths would never end. */
+static const char *stacks_of_twins(ebb_context *ctx)
+{
+    EBB_SCOPE(outer);
+    ebb_tensor *x = leaf(ctx, 3), *y = chain(x, depth() / 10, stack_and_select);
+    NEED(y != NULL);
+    NEED(ebb_item(y) == 3);
+    NEED(ebb_backward(y, NULL) == EBB_OK);
+    NEED(ebb_item(ebb_grad_of(x)) == 1);
+    ebb_clear(&y);
+    return NULL;
+}
+
 /* Both operands tracked: each node saves the one before and the leaf. */
 static const char *products_with_the_leaf(ebb_context *ctx)
 {
@@ -227,6 +246,11 @@ static void chain_through_views(void **state)
     (void)state;
     on_small_stack(views_and_copies_alternate);
 }
+static void chain_of_stacks(void **state)
+{
+    (void)state;
+    on_small_stack(stacks_of_twins);
+}
 static void chain_of_products(void **state)
 {
     (void)state;
@@ -269,6 +293,7 @@ int main(void)
         cmocka_unit_test(chain_with_one_handle_backward),
         cmocka_unit_test(chain_with_one_handle_dropped),
         cmocka_unit_test(chain_through_views),
+        cmocka_unit_test(chain_of_stacks),
         cmocka_unit_test(chain_of_products),
         cmocka_unit_test(chain_untracked),
         cmocka_unit_test(chain_severed_at_its_foot),
