@@ -251,9 +251,7 @@ ebb_tensor *(ebb_grad_of)(ebb_tensor *leaf)
     ebb_view v = {.dtype = l->dtype, .shape = l->shape};
     ebb_tensor *t = NULL;
     ebb__view_contiguous(&v);
-    if (ebb__tensor_create(&t, l->ctx, grad, &v, 0) != EBB_OK) t = NULL;
-    ebb__storage_release(grad);
-    return t;
+    return ebb__tensor_create(&t, l->ctx, grad, &v, 0) == EBB_OK ? t : NULL;
 }
 
 ebb_status(ebb_clear_grad)(ebb_tensor *leaf)

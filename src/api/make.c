@@ -56,9 +56,7 @@ static ebb_tensor *adopt(ebb_context *ctx, ebb_dtype d, const ebb_shape *s, void
     if (ebb__storage_create(&storage, value) != EBB_OK) return NULL; /* done has run */
     ebb_view view = {.dtype = d, .shape = *s};
     ebb__view_contiguous(&view);
-    if (ebb__tensor_create(&t, ctx, storage, &view, 0) != EBB_OK) t = NULL;
-    ebb__storage_release(storage);
-    return t;
+    return ebb__tensor_create(&t, ctx, storage, &view, 0) == EBB_OK ? t : NULL;
 }
 
 ebb_tensor *(ebb_tensor_adopt)(ebb_context *ctx, ebb_dtype d, ebb_shape s, void *data,
@@ -169,7 +167,8 @@ ebb_tensor *(ebb_detach)(ebb_tensor *x)
     ebb_view v;
     if (s && ebb__scope_required() == EBB_OK) {
         ebb__layout_unpack(&v, s->layout, NULL);
-        if (ebb__tensor_create(&t, s->ctx, s->storage, &v, s->layout->offset) != EBB_OK)
+        if (ebb__tensor_create(&t, s->ctx, ebb__storage_keep(s->storage), &v,
+                               s->layout->offset) != EBB_OK)
             t = NULL;
     }
     ebb__error_op_set(outer);

@@ -28,6 +28,21 @@ static ebb_tensor *claim_or_keep(ebb_tensor *g)
     return ebb__scope_sole_owner(ebb__slot_raw(g)) ? ebb_claim(g) : ebb_keep(g);
 }
 
+/* The sum of a few elements, without an application of an operation. */
+static bool add_small(ebb_tensor *total, ebb_tensor *g)
+{
+    enum { FEW_ELEMS = 64 };
+    ebb__slot *x = ebb__slot_raw(total), *y = ebb__slot_raw(g);
+    if (!x->storage->value->tiny || !y->layout->contiguous) return false;
+    ebb_view vx, vy;
+    ebb__tensor_view(&vx, x);
+    ebb__tensor_view(&vy, y);
+    int64_t n = ebb__n_elems(&vx.shape);
+    if (n > FEW_ELEMS || !vy.data) return false;
+    ebb__add_in_place(vx.data, vy.data, vx.dtype, n);
+    return true;
+}
+
 ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *g)
 {
     ebb__engine *e = b->ctx->engine;
@@ -35,8 +50,10 @@ ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *
         *total = claim_or_keep(g);
         return *total ? EBB_OK : ebb_error_status();
     }
-    if (!b->create_graph && ebb__tensor_exclusive(ebb__slot_raw(*total)))
+    if (!b->create_graph && ebb__tensor_exclusive(ebb__slot_raw(*total))) {
+        if (add_small(*total, g)) return EBB_OK;
         return ebb__run(b->ctx, e->accumulate, NULL, 2, (ebb_tensor *[]){*total, g}, 0, NULL);
+    }
     ebb_tensor *sum = ebb__run1(b->ctx, e->add, NULL, 2, (ebb_tensor *[]){*total, g});
     if (!sum) return ebb_error_status();
     ebb_release(*total);
@@ -201,9 +218,21 @@ static bool any_gradient(const ebb__backward *b, int64_t i)
     return false;
 }
 
+/* A large graph has left the cache since it was recorded: what comes is asked for in time. */
+static void prefetch(const ebb__backward *b, int64_t i)
+{
+    enum { NODES_AHEAD = 12, RECORDS_AHEAD = 6 };
+    if (i + NODES_AHEAD >= b->walk.n_nodes) return;
+    __builtin_prefetch(b->walk.nodes[i + NODES_AHEAD]);
+    const char *record = ebb_graph_node_payload(b->walk.nodes[i + RECORDS_AHEAD]);
+    __builtin_prefetch(record);
+    __builtin_prefetch(record + 64);
+}
+
 static ebb_status nodes_run(ebb__backward *b)
 {
     for (int64_t i = 0; i < b->walk.n_nodes; i++) {
+        prefetch(b, i);
         if (b->args->n_inputs) results_take(b, i);
         if (!b->walk.is_stop[i] && any_gradient(b, i)) EBB_TRY(ebb__rule_run(b, i));
         for (int64_t k = b->first_out[i]; k < b->first_out[i + 1]; k++) {

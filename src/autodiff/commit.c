@@ -37,7 +37,8 @@ ebb_tensor *ebb__alias(const ebb__slot *s, bool history)
     ebb_view v;
     ebb_tensor *t;
     ebb__layout_unpack(&v, s->layout, NULL);
-    if (ebb__tensor_create(&t, s->ctx, s->storage, &v, s->layout->offset) != EBB_OK)
+    if (ebb__tensor_create(&t, s->ctx, ebb__storage_keep(s->storage), &v, s->layout->offset) !=
+        EBB_OK)
         return NULL;
     if (history && s->node) ebb__tensor_set_node(t, ebb_graph_node_keep(s->node), s->output);
     return t;
@@ -79,7 +80,7 @@ static ebb_status stage(ebb__backward *b, int64_t i)
     return status;
 }
 
-static void add_in_place(void *to, const void *from, ebb_dtype d, int64_t n)
+void ebb__add_in_place(void *to, const void *from, ebb_dtype d, int64_t n)
 {
     if (d == EBB_F32) {
         float *x = to;
@@ -103,8 +104,8 @@ static void commit(ebb__backward *b, int64_t i)
     ebb__value_rehome(s->storage->value, leaf->ctx);
     ebb__graph_leaf_lock(node);
     if (leaf->grad) {
-        add_in_place(leaf->grad->value->data, s->storage->value->data, leaf->dtype,
-                     ebb__n_elems(&leaf->shape));
+        ebb__add_in_place(leaf->grad->value->data, s->storage->value->data, leaf->dtype,
+                          ebb__n_elems(&leaf->shape));
     } else {
         leaf->grad = ebb__storage_keep(s->storage);
     }

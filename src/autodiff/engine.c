@@ -39,7 +39,6 @@ void ebb__trace_op(const ebb__apply *a)
 {
     const ebb__call *c = &a->call;
     const ebb__engine *e = c->ctx->engine;
-    if (!e->trace) return;
     enum { MOST = 64 };
     const ebb__value *in[MOST];
     int32_t n = 0;

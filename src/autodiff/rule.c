@@ -12,6 +12,9 @@ typedef struct rule {
     int64_t i;
     ebb_graph_node *node;
     ebb__record *record;
+    const ebb__graph_target *target; /* of the node's tracked parents, in order */
+    uint32_t declared;               /* what the inputs that want a gradient declare to read */
+    int32_t seen_input, seen_edge; /* the edge of the input asked for last: rules go in order */
 } rule;
 
 static void *sticky(ebb_vjp *v, ebb_status s)
@@ -21,18 +24,19 @@ static void *sticky(ebb_vjp *v, ebb_status s)
 }
 
 /* The edge of input i among the node's tracked parents. */
-static int64_t edge_of(const rule *r, int32_t i)
+static int32_t edge_of(rule *r, int32_t i)
 {
-    int64_t edge = 0;
-    for (int32_t j = 0; j < i; j++) edge += ebb__record_tracked(r->record, j);
-    return edge;
+    if (i < r->seen_input) r->seen_input = r->seen_edge = 0;
+    for (; r->seen_input < i; r->seen_input++)
+        r->seen_edge += ebb__record_tracked(r->record, r->seen_input);
+    return r->seen_edge;
 }
 
-static ebb__graph_target target_of(const rule *r, int32_t i)
+static ebb__graph_target target_of(rule *r, int32_t i)
 {
     static const ebb__graph_target none = {-1, -1, 0};
     if (i < 0 || i >= r->record->n_in || !ebb__record_tracked(r->record, i)) return none;
-    return r->b->walk.targets[r->b->walk.first[r->i] + edge_of(r, i)];
+    return r->target[edge_of(r, i)];
 }
 
 static bool rule_wants(ebb_vjp *v, int32_t i)
@@ -41,13 +45,17 @@ static bool rule_wants(ebb_vjp *v, int32_t i)
     return t.node >= 0 || t.leaf >= 0;
 }
 
-/* What the inputs that want a gradient declare to read. */
-static uint32_t declared(ebb_vjp *v)
+static uint32_t declared_by(rule *r)
 {
     uint32_t need = 0;
-    for (int32_t i = 0; i < v->n_in; i++)
-        if (rule_wants(v, i)) need |= ebb__need_of(v->op, i);
+    for (int32_t i = 0; i < r->vjp.n_in; i++)
+        if (rule_wants(&r->vjp, i)) need |= ebb__need_of(r->vjp.op, i);
     return need;
+}
+
+static uint32_t declared(const ebb_vjp *v)
+{
+    return ((const rule *)v)->declared;
 }
 
 static uint32_t in_bit(const ebb_op *op, int32_t i)
@@ -62,9 +70,7 @@ ebb_tensor *ebb__tensor_of_value(ebb_context *ctx, ebb__value *value, const ebb_
     ebb__storage *storage;
     ebb_tensor *t = NULL;
     if (ebb__storage_create(&storage, ebb__value_use(value)) != EBB_OK) return NULL;
-    if (ebb__tensor_create(&t, ctx, storage, &view, layout->offset) != EBB_OK) t = NULL;
-    ebb__storage_release(storage);
-    return t;
+    return ebb__tensor_create(&t, ctx, storage, &view, layout->offset) == EBB_OK ? t : NULL;
 }
 
 static ebb_tensor *saved_tensor(rule *r, ebb__value *value, int32_t place)
@@ -159,6 +165,14 @@ static void rule_emit(ebb_vjp *v, const ebb_op *op, const void *attr, int32_t n_
         sticky(v, ebb_error_status());
 }
 
+static bool same_dims(const ebb__layout *a, const ebb__layout *b)
+{
+    if (a->n_dims != b->n_dims) return false;
+    for (int64_t i = 0; i < a->n_dims; i++)
+        if (a->dims_strides[i] != b->dims_strides[i]) return false;
+    return true;
+}
+
 static void rule_give(ebb_vjp *v, int32_t i, ebb_tensor *g)
 {
     rule *r = (rule *)v;
@@ -180,10 +194,8 @@ static void rule_give(ebb_vjp *v, int32_t i, ebb_tensor *g)
                             ebb_dtype_name(rule_in_dtype(v, i))));
         return;
     }
-    ebb_view gv;
-    ebb__layout_unpack(&gv, s->layout, NULL);
-    ebb_shape want = rule_in_shape(v, i);
-    if (!ebb__shape_equal(&gv.shape, &want)) {
+    if (!same_dims(s->layout, ebb__record_layout(r->record, i))) {
+        ebb_shape want = rule_in_shape(v, i);
         g = ebb__emit(v, v->ctx->engine->sum_to, &want, 1, &g);
         if (!g) return;
     }
@@ -239,7 +251,9 @@ ebb_status ebb__rule_run(ebb__backward *b, int64_t i)
               .b = b,
               .i = i,
               .node = node,
-              .record = record};
+              .record = record,
+              .target = b->walk.targets + b->walk.first[i]};
+    r.declared = declared_by(&r);
     ebb_scope scope = ebb_scope_begin(
         EBB__SCOPE_RULE | (b->create_graph ? EBB_SCOPE_GRAD : EBB_SCOPE_NO_GRAD), NULL);
     if (scope.id == 0) return ebb_error_status();

@@ -57,28 +57,41 @@ static bool may_be_absent(const ebb_op *op, int32_t i)
     return op->optional >> (i < op->n_in ? i : op->n_in - 1) & 1;
 }
 
+/* What is no valid handle: an absent optional input, or an error. */
+static ebb_status operand_special(ebb__apply *a, ebb_tensor *t, int32_t i)
+{
+    ebb__call *c = &a->call;
+    if (t != EBB_NONE || !may_be_absent(c->op, i)) {
+        ebb__slot_refuse(t, c->op->name, argument_name(c->op, i));
+        return ebb_error_status();
+    }
+    a->slot[i] = NULL;
+    c->in[i] = (ebb_view){0};
+    return EBB_OK;
+}
+
 static ebb_status operands_resolve(ebb__apply *a, ebb_tensor *const *in)
 {
     ebb__call *c = &a->call;
+    ebb_context *ctx = c->ctx;
     bool tracked = false;
-    for (int32_t i = 0; i < c->n_in; i++) {
-        if (in[i] == EBB_NONE && may_be_absent(c->op, i)) {
-            a->slot[i] = NULL;
-            c->in[i] = (ebb_view){0};
+    for (int32_t i = 0, n = c->n_in; i < n; i++) {
+        ebb__slot *s = ebb__slot_find(in[i]);
+        if (!s) {
+            EBB_TRY(operand_special(a, in[i], i));
             continue;
         }
-        ebb__slot *s = ebb__slot_of(in[i], c->op->name, argument_name(c->op, i));
-        if (!s) return ebb_error_status();
-        EBB_TRY(context_join(&c->ctx, s->ctx));
+        if (s->ctx != ctx) EBB_TRY(context_join(&ctx, s->ctx));
         a->slot[i] = s;
         tracked |= s->node != NULL;
         ebb__layout_unpack(&c->in[i], s->layout, NULL);
     }
-    if (!c->ctx) return ebb__fail(EBB_E_MISUSE, "no tensor was given");
-    EBB_TRY(ebb__context_usable(c->ctx));
+    if (!ctx) return ebb__fail(EBB_E_MISUSE, "no tensor was given");
+    EBB_TRY(ebb__context_usable(ctx));
+    c->ctx = ctx;
     a->tracked = tracked && ebb__op_differentiable(c->op) && ebb__scope_records();
     c->records = a->tracked;
-    c->n_threads = c->ctx->n_threads;
+    c->n_threads = ctx->n_threads;
     return EBB_OK;
 }
 
@@ -107,7 +120,8 @@ static ebb_status shapes_resolve(ebb__apply *a)
 static void operands_unpin(ebb__apply *a, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
-        if (a->slot[i]) ebb__value_unpin(a->slot[i]->storage->value);
+        if (a->slot[i] && !a->slot[i]->storage->value->tiny)
+            ebb__value_unpin(a->slot[i]->storage->value);
 }
 
 ebb_status ebb__tensor_pin(ebb_view *view, ebb__slot *s)
@@ -129,7 +143,7 @@ static ebb_status operands_pin(ebb__apply *a)
         ebb__slot *s = a->slot[i];
         if (!s) continue;
         ebb__value *v = s->storage->value;
-        while (!ebb__value_pin(v)) {
+        while (!v->tiny && !ebb__value_pin(v)) {
             if (ebb__restore(v) == EBB_OK) continue;
             operands_unpin(a, i);
             return ebb_error_status();
@@ -232,10 +246,8 @@ static ebb_status handles_make(ebb__apply *a, ebb_tensor **out)
         }
         ebb__storage *storage;
         status = ebb__storage_create(&storage, a->made[k]);
-        if (status == EBB_OK) {
+        if (status == EBB_OK)
             status = ebb__tensor_create(&out[k], c->ctx, storage, &c->out[k], 0);
-            ebb__storage_release(storage);
-        }
         if (status != EBB_OK) handles_drop(out, k);
     }
     return status;
@@ -249,11 +261,13 @@ static ebb_status record(ebb__apply *a, ebb_tensor **out)
     EBB_TRY(ebb__record_make(&r, a, out));
     if (a->tracked) {
         EBB_TRY(ebb__node_make(&node, a, r));
+        bool first = true; /* gets the handle that recording gave us */
         for (int32_t k = 0; k < c->n_out; k++) {
             if (!ebb__dtype_is_float(c->out[k].dtype)) continue;
-            ebb__tensor_set_node(out[k], ebb_graph_node_keep(node), (uint32_t)k);
+            ebb__tensor_set_node(out[k], first ? node : ebb_graph_node_keep(node), (uint32_t)k);
+            first = false;
         }
-        ebb_graph_node_release(node);
+        if (first) ebb_graph_node_release(node);
     } else if (r) {
         ebb__record_release(r); /* the values hold it as their recipe */
     }
@@ -266,7 +280,7 @@ static ebb_status apply_kernel(ebb__apply *a, ebb_tensor **out)
     EBB_TRY(shapes_resolve(a));
     if (c->op->writes) EBB_TRY(writes_prepare(a));
     EBB_TRY(compute(a));
-    ebb__trace_op(a);
+    if (c->ctx->engine->trace) ebb__trace_op(a);
     if (c->n_out + c->n_aux == 0) return EBB_OK;
     int32_t n = c->n_out + c->n_aux;
     /* The handles hold the outputs while they are recorded, we the by-products. */
@@ -286,7 +300,7 @@ static ebb_status apply_view(ebb__apply *a, ebb_tensor **out, bool *copy)
     if (*copy) return EBB_OK;
     EBB_TRY(ebb__shape_check(&c->out[0].shape, c->out[0].dtype));
     const ebb__slot *s = a->slot[0];
-    EBB_TRY(ebb__tensor_create(&out[0], c->ctx, s->storage, &c->out[0],
+    EBB_TRY(ebb__tensor_create(&out[0], c->ctx, ebb__storage_keep(s->storage), &c->out[0],
                                s->layout->offset + offset));
     ebb_status status = record(a, out);
     if (status != EBB_OK) handles_drop(out, 1);

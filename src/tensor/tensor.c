@@ -35,11 +35,14 @@ ebb__slot *ebb__slot_refuse(const ebb_tensor *t, const char *function, const cha
     return NULL;
 }
 
-ebb_status ebb__tensor_create(ebb_tensor **out, ebb_context *ctx, ebb__storage *storage,
+ebb_status ebb__tensor_create(ebb_tensor **out, ebb_context *ctx, ebb__storage *take_storage,
                               const ebb_view *layout, int64_t offset)
 {
     ebb__slot *s = ebb__slot_take(ctx);
-    if (!s) return ebb_error_status();
+    if (!s) {
+        ebb__storage_release(take_storage);
+        return ebb_error_status();
+    }
     s->ctx = ctx;
     s->layout = &s->own.layout_inline;
     int64_t n_dims = layout->shape.n_dims;
@@ -49,10 +52,11 @@ ebb_status ebb__tensor_create(ebb_tensor **out, ebb_context *ctx, ebb__storage *
         if (s->layout && n_dims > EBB__INLINE_DIMS)
             ebb__pool_free(ctx->pool, s->layout, ebb__layout_bytes(n_dims));
         ebb__slot_give(s);
+        ebb__storage_release(take_storage);
         return ebb_error_status();
     }
     ebb__layout_pack(s->layout, layout, offset);
-    s->storage = ebb__storage_keep(storage);
+    s->storage = take_storage;
     s->node = NULL;
     s->is_leaf = false;
     s->output = 0;
@@ -74,13 +78,12 @@ ebb_status ebb__tensor_new(ebb_tensor **out, ebb_context *ctx, ebb_dtype d,
     EBB_TRY(ebb__storage_create(&storage, value));
     ebb_view layout = {.dtype = d, .shape = *shape};
     ebb__view_contiguous(&layout);
-    ebb_status status = ebb__tensor_create(out, ctx, storage, &layout, 0);
-    ebb__storage_release(storage); /* the tensor keeps it */
-    if (status == EBB_OK && view) {
+    EBB_TRY(ebb__tensor_create(out, ctx, storage, &layout, 0));
+    if (view) {
         *view = layout;
         view->data = value->data;
     }
-    return status;
+    return EBB_OK;
 }
 
 void ebb__tensor_set_node(ebb_tensor *t, ebb_graph_node *take_node, uint32_t output)
@@ -109,7 +112,12 @@ void ebb_release(ebb_tensor *t)
     if (!t || t == EBB_NONE) return;
     ebb__slot *s = ebb__slot_of(t, "ebb_release", "t");
     if (!s) return;
-    unsigned refs = atomic_load_explicit(&s->refs, memory_order_relaxed);
+    unsigned refs = atomic_load_explicit(&s->refs, memory_order_acquire);
+    if (refs == 1) { /* the last one is the caller's: nobody else may count here */
+        atomic_store_explicit(&s->refs, 0, memory_order_relaxed);
+        ebb__slot_die(s);
+        return;
+    }
     do {
         if (refs % EBB__SCOPE_REF == 0) {
             atomic_fetch_add_explicit(&s->ctx->slots->n_misuse, 1, memory_order_relaxed);

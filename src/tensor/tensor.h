@@ -80,23 +80,28 @@ static inline bool ebb__slot_known(const void *slot)
     return (atomic_load_explicit(&leaf[page / 64], memory_order_acquire) >> (page % 64) & 1) &&
            (a & ((1u << EBB__SLOT_PAGE_BITS) - 1)) != 0;
 }
-/* NULL with a record that says why a handle is refused. */
+/* The slot behind a handle, NULL where it is none, stale or foreign. */
+static inline ebb__slot *ebb__slot_find(const ebb_tensor *t)
+{
+    ebb__slot *s = ebb__slot_raw(t);
+    bool good = ebb__slot_known(s) && atomic_load_explicit(&s->refs, memory_order_relaxed) &&
+                ebb__handle_of(s) == t;
+    return good ? s : NULL;
+}
+/* Records (E_MISUSE) why a handle is refused; returns NULL. A NULL handle: the pending failure
+ * stays, or E_MISUSE naming `function` and `argument` is made. */
 ebb__slot *ebb__slot_refuse(const ebb_tensor *t, const char *function, const char *argument);
-/* The slot behind a handle, NULL with a record (E_MISUSE) where it is stale or foreign, or
- * where t is NULL (then the pending failure stays, or E_MISUSE naming `function` and `argument`
- * is made). */
+/* The slot behind a handle, NULL with a record where it is refused. */
 static inline ebb__slot *ebb__slot_of(const ebb_tensor *t, const char *function,
                                       const char *argument)
 {
-    ebb__slot *s = ebb__slot_raw(t);
-    if (ebb__slot_known(s) && atomic_load_explicit(&s->refs, memory_order_relaxed) &&
-        ebb__handle_of(s) == t)
-        return s;
-    return ebb__slot_refuse(t, function, argument);
+    ebb__slot *s = ebb__slot_find(t);
+    return s ? s : ebb__slot_refuse(t, function, argument);
 }
 
-/* A handle owned by the innermost scope on storage (a reference is taken) with this layout. */
-ebb_status ebb__tensor_create(ebb_tensor **out, ebb_context *ctx, ebb__storage *storage,
+/* A handle owned by the innermost scope on storage, whose reference it takes, also on failure.
+ */
+ebb_status ebb__tensor_create(ebb_tensor **out, ebb_context *ctx, ebb__storage *take_storage,
                               const ebb_view *layout, int64_t offset);
 /* A fresh storage of `kind` in C order, content unspecified, and a handle on it. view (may be
  * NULL) gets the layout with data set. */
