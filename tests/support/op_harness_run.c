@@ -99,9 +99,7 @@ ebb_status harness_tensor(ebb_tensor **out, ebb_context *ctx, const harness_valu
     ebb_view filled = view;
     filled.data = (char *)value->data + (size_t)offset * size;
     harness_store(&filled, v->x);
-    ebb_status status = ebb__tensor_create(out, ctx, storage, &view, offset);
-    ebb__storage_release(storage);
-    return status;
+    return ebb__tensor_create(out, ctx, storage, &view, offset);
 }
 
 /* ---- forward
