@@ -82,7 +82,25 @@ static ebb_status context_build(ebb_context *ctx, const ebb_context_options *o)
     return ebb__engine_create(ctx);
 }
 
-static void context_free(ebb_context *ctx)
+static void child_link(ebb_context *parent, ebb_context *child)
+{
+    ebb__lock_take(&parent->children_lock);
+    child->next_sibling = parent->first_child;
+    parent->first_child = child;
+    ebb__lock_give(&parent->children_lock);
+}
+
+static void child_unlink(ebb_context *parent, ebb_context *child)
+{
+    ebb__lock_take(&parent->children_lock);
+    ebb_context **link = &parent->first_child;
+    while (*link != child) link = &(*link)->next_sibling;
+    *link = child->next_sibling;
+    ebb__lock_give(&parent->children_lock);
+}
+
+/* Takes down what the context has, but not its frame. Its children are closed already. */
+static void parts_destroy(ebb_context *ctx)
 {
     bool is_root = ctx->root == ctx;
     ebb__owned_destroy(ctx);
@@ -95,7 +113,26 @@ static void context_free(ebb_context *ctx)
     }
     ebb__memory_destroy(ctx);
     ebb__account_destroy(ctx->account);
-    if (ctx->parent) atomic_fetch_sub(&ctx->parent->n_children, 1);
+    ctx->closed = true;
+}
+
+/* Closes the context and all below it, deepest first. */
+static void context_close(ebb_context *ctx)
+{
+    ebb_context *at = ctx;
+    while (!ctx->closed) {
+        while (at->first_child) at = at->first_child;
+        ebb_context *parent = at->parent;
+        if (parent) child_unlink(parent, at);
+        parts_destroy(at);
+        at->parent = NULL;
+        at = at == ctx ? ctx : parent;
+    }
+}
+
+static void context_free(ebb_context *ctx)
+{
+    context_close(ctx);
     ebb_allocator allocator = ctx->allocator;
     ebb__free(&allocator, ctx, sizeof *ctx);
 }
@@ -123,7 +160,7 @@ ebb_status(ebb_context_create)(ebb_context **out, const ebb_context_options *opt
     ebb__thread_token *self = ebb__thread_self();
     ctx->thread_id = self ? self->id : 0;
     ctx->seed = o->seed;
-    if (ctx->parent) atomic_fetch_add(&ctx->parent->n_children, 1);
+    if (ctx->parent) child_link(ctx->parent, ctx);
     ebb_status status = context_build(ctx, o);
     if (status != EBB_OK) {
         context_free(ctx);
@@ -141,7 +178,7 @@ void ebb_context_destroy(ebb_context *ctx)
 void ebb_stats_get(ebb_stats *out, const ebb_context *ctx)
 {
     memset(out, 0, sizeof *out);
-    if (!ctx) return;
+    if (!ctx || ctx->closed) return;
     ebb__account_stats(out, ctx->account);
     ebb__memory_stats(out, ctx);
     size_t idle = ebb__slots_idle_bytes(ctx);
@@ -155,12 +192,12 @@ void ebb_stats_get(ebb_stats *out, const ebb_context *ctx)
 
 void ebb_stats_reset_peak(ebb_context *ctx)
 {
-    if (ctx) ebb__account_reset_peak(ctx->account);
+    if (ctx && !ctx->closed) ebb__account_reset_peak(ctx->account);
 }
 
 void ebb_trim(ebb_context *ctx)
 {
-    if (ctx) ebb__memory_trim(ctx);
+    if (ctx && !ctx->closed) ebb__memory_trim(ctx);
 }
 
 bool ebb_error_budget(ebb_budget_report *out)
@@ -176,10 +213,11 @@ void *ebb_alloc(ebb_context *ctx, size_t bytes, ebb_kind kind)
         ebb__fail(EBB_E_MISUSE, "ebb_alloc: ctx is NULL, bytes is 0 or the kind is unknown");
         return NULL;
     }
+    if (ebb__context_usable(ctx) != EBB_OK) return NULL;
     return ebb__owned_alloc(ctx, bytes, kind);
 }
 
 void ebb_free(ebb_context *ctx, void *p, size_t bytes, ebb_kind kind)
 {
-    if (ctx) ebb__owned_free(ctx, p, bytes, kind);
+    if (ctx && !ctx->closed) ebb__owned_free(ctx, p, bytes, kind);
 }

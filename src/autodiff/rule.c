@@ -195,7 +195,15 @@ static void rule_give(ebb_vjp *v, int32_t i, ebb_tensor *g)
         return;
     }
     if (!same_dims(s->layout, ebb__record_layout(r->record, i))) {
-        ebb_shape want = rule_in_shape(v, i);
+        ebb_shape want = rule_in_shape(v, i), have = ebb_shape_get(g), joint = have;
+        if (ebb__shape_broadcast(&joint, &have, &want) != EBB_OK ||
+            !ebb__shape_equal(&joint, &have)) {
+            char th[EBB__SHAPE_TEXT], tw[EBB__SHAPE_TEXT];
+            sticky(v, ebb__fail(EBB_E_SHAPE, "%s: the gradient of input %d is %s, %s is needed",
+                                v->op->name, (int)i, ebb__shape_text(th, sizeof th, &have),
+                                ebb__shape_text(tw, sizeof tw, &want)));
+            return;
+        }
         g = ebb__emit(v, v->ctx->engine->sum_to, &want, 1, &g);
         if (!g) return;
     }

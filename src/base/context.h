@@ -14,7 +14,11 @@
 
 struct ebb_context {
     struct ebb_context *root, *parent;
-    atomic_int n_children;
+    /* Guarded by the parent's lock. A context whose parent went first is closed: what it had is
+     * gone, every use is refused, destroying it frees the frame. */
+    struct ebb_context *first_child, *next_sibling;
+    ebb__lock children_lock;
+    bool closed;
     ebb_allocator allocator;
     uint32_t fork_generation;
     int32_t n_threads;

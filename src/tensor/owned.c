@@ -71,7 +71,7 @@ void ebb_attach(ebb_context *ctx, ebb_attachment *a, void (*destroy)(void *objec
 void ebb_detach_object(ebb_context *ctx, ebb_attachment *a)
 {
     struct ebb__owned *o = ctx->owned;
-    if (!a->prev) return;
+    if (!o || !a->prev) return;
     pthread_mutex_lock(&o->mutex);
     *a->prev = a->next;
     if (a->next) a->next->prev = a->prev;
