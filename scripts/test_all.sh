@@ -7,6 +7,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh test || exit 1
 unset MAKEFLAGS MAKELEVEL # tests that run make are not part of the outer one
+# Threads that wait for others sleep: the tests share the cores.
+export OMP_WAIT_POLICY=PASSIVE
 jobs=$(nproc)
 results=$PWD/build/results
 rm -rf "$results"
