@@ -1,7 +1,8 @@
 /* bench.h - rows of a benchmark: printed, and written to bench/results/NAME.csv.
  *
  * Columns: name,value,unit,n,spread. value is the best or the median of n runs as the program
- * says, spread = (largest - smallest) / value of those runs. SPDX-License-Identifier: MIT */
+ * says, spread = (largest - smallest) / value of those runs.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_BENCH_H
 #define EBB_BENCH_H
 

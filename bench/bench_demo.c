@@ -2,7 +2,8 @@
  *
  * The network of examples/fashion_mnist.c (conv 32, pool, conv 64, pool, dropout, linear) with
  * Adam on random images, batch 128; the same under PyTorch in bench_demo_torch.py. Median of 9
- * runs of 20 steps. SPDX-License-Identifier: MIT */
+ * runs of 20 steps.
+ * SPDX-License-Identifier: MIT */
 #include "bench.h"
 
 #include <ebb/ebb.h>

@@ -70,8 +70,7 @@ static void bench_end(bench *b)
     ebb_graph_space_destroy(b->space);
 }
 
-/* ---- the figure everybody compares
- * ------------------------------------------------------------ */
+/* ---- the figure everybody compares ------------------------------------------------------- */
 
 static double chain_ns(bench *b, int n_chains)
 {
@@ -128,8 +127,7 @@ static void bench_classic(int64_t n_others, int n_runs, const char *name)
     free(others);
 }
 
-/* ---- shapes that are linear here
- * -------------------------------------------------------------- */
+/* ---- shapes that are linear here --------------------------------------------------------- */
 
 /* An unroll of n steps with a held metric each is dropped. */
 static double unroll_ns(int64_t n)
@@ -206,8 +204,7 @@ static void bench_shape(const char *name, double (*shape)(int64_t n), int64_t n)
     bench_runs(name, run, RUNS, 0, "ns/node");
 }
 
-/* ---- threads
- * ---------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------- */
 
 typedef struct worker {
     bench *b;

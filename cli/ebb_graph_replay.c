@@ -6,7 +6,8 @@
  * hold: expect ok L1 ... | expect error, live N1 .... After each back the program prints these
  * two lines as they turned out. Exit status 0: all that the file states holds; 1: something
  * differs; 2: the file cannot be read or is not such a program. Invariant: entries lie in
- * blocks that never move, for payloads point at them. SPDX-License-Identifier: MIT */
+ * blocks that never move, for payloads point at them.
+ * SPDX-License-Identifier: MIT */
 #include <ebb/graph.h>
 
 #include <errno.h>

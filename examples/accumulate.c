@@ -2,7 +2,8 @@
  * slots, are clipped together and applied once.
  *
  * Shows at the end that eight micro-batches give the same step as one batch eight times as
- * large. SPDX-License-Identifier: MIT */
+ * large.
+ * SPDX-License-Identifier: MIT */
 #include <ebb/ebb.h>
 
 #include <math.h>

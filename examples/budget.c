@@ -1,5 +1,6 @@
 /* budget.c - a memory budget as a promise: a batch that does not fit is refused before anything
- * has happened, and half of it is tried. SPDX-License-Identifier: MIT */
+ * has happened, and half of it is tried.
+ * SPDX-License-Identifier: MIT */
 #include <ebb/ebb.h>
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* cpp_face.cc - the line of linreg.c, written in C++: no scope, no release, errors as
- * exceptions. SPDX-License-Identifier: MIT */
+ * exceptions.
+ * SPDX-License-Identifier: MIT */
 #include "ebb.hpp"
 
 #include <cmath>

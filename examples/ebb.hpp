@@ -1,8 +1,8 @@
 /* ebb.hpp - a C++ face in one header: tensors that own a reference, operators, exceptions.
  *
  * A tensor here needs no scope: each call opens one, because the C operations want one, and
- * claims the result at once, so nothing waits for a scope's end. SPDX-License-Identifier: MIT
- */
+ * claims the result at once, so nothing waits for a scope's end.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_EBB_HPP
 #define EBB_EBB_HPP
 

@@ -4,7 +4,8 @@
  *   fashion_mnist [DATA_FOLDER [MODEL_FILE]]     EBB_DEMO_EPOCHS=1 for a short run
  *
  * After every step it also checks what Ebb promises: nothing but parameters and optimizer state
- * is left, to the byte. SPDX-License-Identifier: MIT */
+ * is left, to the byte.
+ * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L /* isatty */
 #include <ebb/ebb.h>
 
@@ -19,8 +20,7 @@ static const double first_rate = 2e-3; /* falls in a straight line to 0 */
 /* Of all pixels of the training images, as fractions of 255. */
 static const double pixel_mean = 72.94 / 255, pixel_std = 90.02 / 255;
 
-/* ---- the network
- * ---------------------------------------------------------------------------------- */
+/* ---- the network ------------------------------------------------------------------------- */
 
 typedef struct cnn {
     ebb_nn_conv2d conv1, conv2;
@@ -52,8 +52,7 @@ static ebb_tensor *cnn_forward(const cnn *m, ebb_tensor *images, bool training)
     return ebb_escape(scope, ebb_nn_linear_forward(&m->fc, x));
 }
 
-/* ---- what is shown
- * ------------------------------------------------------------------------------- */
+/* ---- what is shown ----------------------------------------------------------------------- */
 
 static double seconds(void)
 {
@@ -83,8 +82,7 @@ static void show(const progress *p, const ebb_context *ctx)
     fflush(stdout);
 }
 
-/* ---- training
- * ------------------------------------------------------------------------------------ */
+/* ---- training ---------------------------------------------------------------------------- */
 
 /* Between steps the context holds the parameters, Adam's two moments of each, the user's data
  * and nothing of the graph. */
@@ -159,8 +157,7 @@ static ebb_status evaluate(double *accuracy_out, int64_t answers[N_TEST], const 
     return EBB_OK;
 }
 
-/* ---- the whole run
- * ------------------------------------------------------------------------------- */
+/* ---- the whole run ----------------------------------------------------------------------- */
 
 static ebb_tensor *load(ebb_context *ctx, const char *folder, const char *name)
 {

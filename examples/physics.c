@@ -1,6 +1,7 @@
 /* physics.c - gradients through a simulation: finds stiffness and damping of an oscillator from
  * its track. Steps go along the gradient, as far as the curvature there (a Hessian-vector
- * product) says. SPDX-License-Identifier: MIT */
+ * product) says.
+ * SPDX-License-Identifier: MIT */
 #include <ebb/ebb.h>
 
 #include <math.h>

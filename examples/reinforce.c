@@ -12,8 +12,7 @@
 
 enum { MAX = 200, N_STATE = 4, N_MID = 32, N_ACTIONS = 2, N_SHOWN = 50 };
 
-/* ---- the world
- * ----------------------------------------------------------------------------------- */
+/* ---- the world --------------------------------------------------------------------------- */
 
 typedef struct env {
     float s[N_STATE]; /* position, speed, angle, turning speed */
@@ -47,8 +46,7 @@ static bool env_act(env *e, int action)
     return fabsf(e->s[0]) < 2.4f && fabsf(e->s[2]) < 0.2095f;
 }
 
-/* ---- the policy
- * ---------------------------------------------------------------------------------- */
+/* ---- the policy -------------------------------------------------------------------------- */
 
 typedef struct policy {
     ebb_nn_linear l1, l2;

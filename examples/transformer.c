@@ -2,7 +2,8 @@
  * loads all but the head, is frozen and gets a new head for another task.
  *
  * Sequences are random digits. First task: is the first digit even; second: is it above 4. Both
- * need attention from the last position back to the first. SPDX-License-Identifier: MIT */
+ * need attention from the last position back to the first.
+ * SPDX-License-Identifier: MIT */
 #include <ebb/ebb.h>
 
 #include <math.h>
@@ -75,8 +76,7 @@ static ebb_tensor *gpt_forward(const gpt *m, ebb_tensor *ids)
     return ebb_escape(scope, ebb_nn_linear_forward(&m->head, x));
 }
 
-/* ---- two tasks on the same digits
- * ---------------------------------------------------------------- */
+/* ---- two tasks on the same digits -------------------------------------------------------- */
 
 typedef int64_t task(int64_t digit);
 
@@ -129,8 +129,7 @@ static ebb_status test(double *accuracy_out, ebb_context *ctx, const gpt *m, tas
     return EBB_OK;
 }
 
-/* ---- pretraining and fine-tuning
- * ----------------------------------------------------------------- */
+/* ---- pretraining and fine-tuning --------------------------------------------------------- */
 
 static ebb_status pretrain(double *accuracy_out, ebb_context *ctx, const char *file,
                            int n_steps)

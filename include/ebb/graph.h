@@ -140,8 +140,7 @@ EBB_API EBB_NODISCARD ebb_status ebb_graph_consume(const ebb_graph_edge *roots, 
                                                    const ebb_graph_visitor *visitor,
                                                    const ebb_graph_consume_options *options);
 
-/* ---- what is there, and why
- * --------------------------------------------------------------------
+/* ---- what is there, and why ------------------------------------------------------------------
  *
  * Exact when no other call on the space is in progress; only ebb_graph_stats_get and
  * ebb_graph_label_set may be called while others are. */

@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- conversion of single elements
- * ---------------------------------------------------------------- */
+/* ---- conversion of single elements ------------------------------------------------------- */
 
 static double element_get(const void *p, ebb_dtype d)
 {
@@ -95,8 +94,7 @@ static void elements_copy(const ebb_view *v, void *packed, ebb_dtype as, bool ou
     }
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------- */
 
 static ebb_status size_check(const ebb__slot *s, ebb_dtype as, size_t bytes)
 {
@@ -150,8 +148,7 @@ double(ebb_item)(ebb_tensor *t)
     return x;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------- */
 
 static bool overlaps_itself(const ebb__layout *l)
 {
@@ -196,8 +193,7 @@ ebb_status(ebb_write)(ebb_tensor *t, ebb_dtype as, const void *data, size_t data
     return status;
 }
 
-/* ---- mapping
- * ------------------------------------------------------------------------------------ */
+/* ---- mapping ----------------------------------------------------------------------------- */
 
 static ebb_status map_checked(ebb_view *out, ebb_tensor *t, uint32_t access)
 {

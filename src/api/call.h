@@ -1,7 +1,8 @@
 /* call.h - how generated functions reach the engine.
  *
  * What the engine does not see is checked here: lists, output arrays, reserved members of
- * options. SPDX-License-Identifier: MIT */
+ * options.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_API_CALL_H
 #define EBB_API_CALL_H
 

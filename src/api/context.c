@@ -1,5 +1,6 @@
 /* context.c - assembling a context from its layers; statistics. The only reader of the
- * environment. SPDX-License-Identifier: MIT */
+ * environment.
+ * SPDX-License-Identifier: MIT */
 #include "api/api.h"
 
 #include "autodiff/backward.h"

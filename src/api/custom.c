@@ -2,7 +2,8 @@
  *
  * A descriptor made from an ebb_custom is kept for the life of the root context and found again
  * by its content, so calling ebb_apply in a loop makes one. Its tag in the graph lies above the
- * table's. SPDX-License-Identifier: MIT */
+ * table's.
+ * SPDX-License-Identifier: MIT */
 #include "api/api.h"
 
 #include "tensor/owned.h"

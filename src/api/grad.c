@@ -17,8 +17,7 @@ ebb_status ebb__reserved_check(const char *function, const uint64_t *reserved, s
     return EBB_OK;
 }
 
-/* ---- backward
- * ------------------------------------------------------------------------------------- */
+/* ---- backward ---------------------------------------------------------------------------- */
 
 /* The leaves of a parameter set, to be asked about; sorted. */
 typedef struct leaf_set {
@@ -205,8 +204,7 @@ ebb_status(ebb_discard_graph)(ebb_tensor *root)
     return status;
 }
 
-/* ---- slots
- * ---------------------------------------------------------------------------------------- */
+/* ---- slots ------------------------------------------------------------------------------- */
 
 static ebb__leaf *leaf_of(const ebb_tensor *t, const char *function, ebb_graph_node **node)
 {

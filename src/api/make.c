@@ -10,8 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- making
- * ---------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------ */
 
 static ebb_status make_check(ebb_context *ctx, const char *function, ebb_dtype d,
                              const ebb_shape *s, const void *data, size_t data_bytes)
@@ -80,8 +79,7 @@ ebb_tensor *(ebb_empty)(ebb_context *ctx, ebb_dtype d, ebb_shape s, ebb_kind kin
     return t;
 }
 
-/* ---- what it belongs to, counts as
- * ----------------------------------------------------------- */
+/* ---- what it belongs to, counts as ------------------------------------------------------- */
 
 ebb_context *ebb_context_of(const ebb_tensor *t)
 {
@@ -105,8 +103,7 @@ ebb_status(ebb_set_kind)(ebb_tensor *t, ebb_kind kind)
     return EBB_OK;
 }
 
-/* ---- leaves
- * -------------------------------------------------------------------------------------- */
+/* ---- leaves ------------------------------------------------------------------------------ */
 
 static void leaf_free(void *payload)
 {

@@ -2,14 +2,14 @@
  *
  * Refused (everything checked before the claim): nothing has changed. Failed (a rule's error):
  * the walked graph is spent unless kept, leaf slots are untouched. Totals of leaves are staged
- * and committed when the walk has succeeded (commit.c). SPDX-License-Identifier: MIT */
+ * and committed when the walk has succeeded (commit.c).
+ * SPDX-License-Identifier: MIT */
 #include "autodiff/commit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- totals
- * -------------------------------------------------------------------------------------- */
+/* ---- totals ------------------------------------------------------------------------------ */
 
 bool ebb__tensor_exclusive(const ebb__slot *s)
 {
@@ -110,8 +110,7 @@ static ebb__grad_total *total_at(ebb__backward *b, int32_t place, uint32_t outpu
                       : leaf_total(b, -1 - (int64_t)place);
 }
 
-/* ---- checks before the claim
- * ------------------------------------------------------------------- */
+/* ---- checks before the claim ------------------------------------------------------------- */
 
 static ebb_status saved_check(const ebb__record *r, const ebb__value *v)
 {
@@ -183,8 +182,7 @@ static ebb_status walk_check(ebb__backward *b)
     return EBB_OK;
 }
 
-/* ---- the walk
- * ------------------------------------------------------------------------------------ */
+/* ---- the walk ---------------------------------------------------------------------------- */
 
 static ebb_status seeds_put(ebb__backward *b)
 {

@@ -25,8 +25,7 @@ ebb_status ebb__run_unnamed(ebb_context *ctx, const ebb_op *op, const void *attr
 ebb_status ebb__compose(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
                         ebb_tensor *const *in, int32_t n_out, ebb_tensor **out);
 
-/* ---- one rule of a backward
- * ---------------------------------------------------------------------- */
+/* ---- one rule of a backward -------------------------------------------------------------- */
 typedef struct ebb__backward ebb__backward;
 /* Runs the rule of node i of the walk: gradients go to the walk's accumulators. */
 ebb_status ebb__rule_run(ebb__backward *b, int64_t i);

@@ -3,7 +3,8 @@
  * tail: n_threads (uint16_t), place[n_in + n_out] (uint16_t: offset of the layout in the tail
  * in units of 8 bytes, 0 where absent; the top bit says that the input was tracked), then the
  * attributes, the counter of a random operation, the layouts. Equal layouts are stored once.
- * n_out counts by-products too. SPDX-License-Identifier: MIT */
+ * n_out counts by-products too.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_AUTODIFF_RECORDING_H
 #define EBB_AUTODIFF_RECORDING_H
 

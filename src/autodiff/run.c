@@ -2,7 +2,8 @@
  *
  * Strong guarantee: on failure no output exists, no reference is left, nothing was written.
  * Outputs and scratch are reserved before the kernel runs; the blocks of operands are pinned
- * from there to the kernel's end. SPDX-License-Identifier: MIT */
+ * from there to the kernel's end.
+ * SPDX-License-Identifier: MIT */
 #include "autodiff/backward.h"
 
 #include "base/thread.h"
@@ -12,8 +13,7 @@
 
 enum { FEW = EBB__MAX_IN, MAX_MADE = EBB__MAX_OUT + EBB__MAX_AUX };
 
-/* ---- operands
- * ----------------------------------------------------------------------------------- */
+/* ---- operands ---------------------------------------------------------------------------- */
 
 static bool is_within(const ebb_context *ctx, const ebb_context *ancestor)
 {
@@ -95,8 +95,7 @@ static ebb_status operands_resolve(ebb__apply *a, ebb_tensor *const *in)
     return EBB_OK;
 }
 
-/* ---- shapes
- * ------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------ */
 
 static ebb_status shapes_resolve(ebb__apply *a)
 {
@@ -114,8 +113,7 @@ static ebb_status shapes_resolve(ebb__apply *a)
     return EBB_OK;
 }
 
-/* ---- bytes
- * -------------------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------------- */
 
 static void operands_unpin(ebb__apply *a, int32_t n)
 {
@@ -222,8 +220,7 @@ static ebb_status compute(ebb__apply *a)
     return status;
 }
 
-/* ---- results
- * ------------------------------------------------------------------------------------ */
+/* ---- results ----------------------------------------------------------------------------- */
 
 static void handles_drop(ebb_tensor **out, int32_t n)
 {
@@ -307,8 +304,7 @@ static ebb_status apply_view(ebb__apply *a, ebb_tensor **out, bool *copy)
     return status;
 }
 
-/* ---- entry
- * -------------------------------------------------------------------------------------- */
+/* ---- entry ------------------------------------------------------------------------------- */
 
 static ebb_status apply(ebb__apply *a, ebb_tensor *const *in, ebb_tensor **out, bool *copy)
 {

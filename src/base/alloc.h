@@ -1,7 +1,8 @@
 /* alloc.h - where memory comes from: the embedder's allocator hook, or the C library.
  *
  * Everything in the library that allocates does it through one of these, so a test can fail
- * each allocation in turn and an embedder can supply the arena. SPDX-License-Identifier: MIT */
+ * each allocation in turn and an embedder can supply the arena.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_BASE_ALLOC_H
 #define EBB_BASE_ALLOC_H
 

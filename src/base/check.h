@@ -1,7 +1,8 @@
 /* check.h - assertions about our own invariants, by cost. Never about user input.
  *
  * EBB_CHECK 0 (release): none; 1: cheap; 2: per call; 3: audit whole structures after every
- * call. SPDX-License-Identifier: MIT */
+ * call.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_BASE_CHECK_H
 #define EBB_BASE_CHECK_H
 

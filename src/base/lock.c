@@ -1,7 +1,8 @@
 /* lock.c - waiting for a spin lock.
  * Invariant: critical sections are a few instructions long, so a lock that stays held for
  * longer than some hundred tries has a preempted holder, and the processor goes to somebody
- * else. SPDX-License-Identifier: MIT */
+ * else.
+ * SPDX-License-Identifier: MIT */
 #include "base/lock.h"
 
 #include <sched.h>

@@ -2,7 +2,8 @@
  * before.
  *
  * Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). Results
- * do not depend on how work is cut up among threads. SPDX-License-Identifier: MIT */
+ * do not depend on how work is cut up among threads.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_BASE_PHILOX_H
 #define EBB_BASE_PHILOX_H
 

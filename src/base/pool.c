@@ -5,7 +5,8 @@
  * Invariants: a free object is in exactly one list: a part's, or a batch in the pool's `spare`.
  * A part is touched only by the thread whose token it holds; by another only after that token
  * has died, which `lock` orders. The last part (`common`) serves threads that could get none,
- * under common_lock. Lock order: common_lock, then lock. SPDX-License-Identifier: MIT */
+ * under common_lock. Lock order: common_lock, then lock.
+ * SPDX-License-Identifier: MIT */
 #include "base/pool.h"
 
 #include "base/check.h"

@@ -4,7 +4,8 @@
  * the `more` callback supplies (so they are charged to a budget); each thread allocates and
  * frees in a part of its own without atomics, parts exchange batches of objects under a lock.
  * Destroying the pool gives all slabs back, live objects included. With `single_threaded` there
- * is one part. SPDX-License-Identifier: MIT */
+ * is one part.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_BASE_POOL_H
 #define EBB_BASE_POOL_H
 

@@ -1,7 +1,8 @@
 /* thread.c - thread tokens and the fork generation.
  * Invariants: a token is alive from its thread's first use of it to the thread's end; before it
  * is declared dead the thread's memo is empty, so nobody else can be using what the memo led
- * to. SPDX-License-Identifier: MIT */
+ * to.
+ * SPDX-License-Identifier: MIT */
 #include "base/thread.h"
 
 #include "base/alloc.h"

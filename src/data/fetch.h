@@ -1,7 +1,8 @@
 /* fetch.h - fills one batch's buffers, on a thread of its own or on the caller's.
  *
  * The thread sees the source, the order and the buffers, never a tensor. Between fetch_begin
- * and fetch_wait these belong to it, else to the caller. SPDX-License-Identifier: MIT */
+ * and fetch_wait these belong to it, else to the caller.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_DATA_FETCH_H
 #define EBB_DATA_FETCH_H
 

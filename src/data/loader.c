@@ -26,8 +26,7 @@ struct ebb_loader {
     ebb__fetch fetch;
 };
 
-/* ---- making and destroying
- * ---------------------------------------------------------------------- */
+/* ---- making and destroying --------------------------------------------------------------- */
 
 static void drop_current(ebb_loader *l)
 {
@@ -174,8 +173,7 @@ ebb_status ebb_loader_create_from(ebb_loader **out, ebb_context *ctx, const ebb_
     return loader_finish(out, l, loader_start(l, batch_size));
 }
 
-/* ---- from tensors
- * -------------------------------------------------------------------------------- */
+/* ---- from tensors ------------------------------------------------------------------------ */
 
 static ebb_status check_field(ebb_tensor *const *fields, int64_t k)
 {
@@ -225,8 +223,7 @@ ebb_status ebb_loader_create(ebb_loader **out, ebb_tensor *const *fields, int64_
     return loader_finish(out, l, s == EBB_OK ? loader_start(l, batch_size) : s);
 }
 
-/* ---- handing out
- * --------------------------------------------------------------------------------- */
+/* ---- handing out ------------------------------------------------------------------------- */
 
 static int64_t rows_of(const ebb_loader *l, int64_t batch)
 {

@@ -4,7 +4,8 @@
  * lock, so whoever holds it sees only LIVE ancestors under a LIVE root. A child found in the
  * list of a node being spent is pinned in the same critical section, for its membership proves
  * that it exists. A child that is SPENT already has an owner of its own and needs nothing from
- * us. SPDX-License-Identifier: MIT */
+ * us.
+ * SPDX-License-Identifier: MIT */
 #include "base/error.h"
 #include "graph/life.h"
 #include "graph/walk_shared.h"

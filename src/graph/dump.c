@@ -1,7 +1,8 @@
 /* dump.c - a space as text: DOT for graphviz, JSON for programs.
  *
  * Invariant: the space is quiet; node numbers lie in `link` meanwhile, in the order of the
- * slabs. SPDX-License-Identifier: MIT */
+ * slabs.
+ * SPDX-License-Identifier: MIT */
 #if defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("Os") /* nobody waits for these; the library has a size to keep */
 #endif

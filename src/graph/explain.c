@@ -51,8 +51,7 @@ int64_t ebb_graph_node_handles(const ebb_graph_node *n)
     return handles;
 }
 
-/* ---- a search: nodes in the order found, each with the one it was found from ---------------
- */
+/* ---- a search: nodes in the order found, each with the one it was found from ------------- */
 
 typedef struct found {
     node *node;

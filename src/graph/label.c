@@ -2,7 +2,8 @@
  *
  * Invariants: a node with a label has NODE_LABELLED and one entry here, which goes with the
  * node, so the table holds nothing of nodes that are gone. Labels are few: a fixed number of
- * buckets. SPDX-License-Identifier: MIT */
+ * buckets.
+ * SPDX-License-Identifier: MIT */
 #if defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("Os") /* nobody waits for these; the library has a size to keep */
 #endif

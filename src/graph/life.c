@@ -3,7 +3,8 @@
  * Invariants: whoever moves a node out of LIVE holds a pin on it until it has unlinked it.
  * Nodes that became useless wait in the thread's pending list, through `link`; the outermost
  * call works it off, so that neither depth of the graph nor releases inside free callbacks
- * recurse. SPDX-License-Identifier: MIT */
+ * recurse.
+ * SPDX-License-Identifier: MIT */
 #include "graph/life.h"
 
 EBB__THREAD_HOT pending_list ebb__graph_pending;

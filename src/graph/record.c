@@ -3,7 +3,8 @@
  *
  * Invariant: a node is LINKING until all its edges are linked or one could not be; a backward
  * that meets it then leaves a mark (NODE_CUT) and the recorder severs it, so it is never half
- * linked. SPDX-License-Identifier: MIT */
+ * linked.
+ * SPDX-License-Identifier: MIT */
 #include "base/error.h"
 #include "graph/life.h"
 

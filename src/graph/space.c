@@ -2,7 +2,8 @@
  *
  * Invariants: every node of a space is a listed object of its pool or in `bigs`, so all can be
  * found without a list of their own. generation tells a forked child that the space, whose
- * locks a thread of the parent may have held, is not for it. SPDX-License-Identifier: MIT */
+ * locks a thread of the parent may have held, is not for it.
+ * SPDX-License-Identifier: MIT */
 #if defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("Os") /* nobody waits for these; the library has a size to keep */
 #endif

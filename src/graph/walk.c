@@ -17,8 +17,7 @@
 
 enum { SPARE_BYTES = 1 << 20 }; /* a block up to this size is kept for the next walk */
 
-/* ---- memory of a walk ---------------------------------------------------------------------
- */
+/* ---- memory of a walk -------------------------------------------------------------------- */
 
 static size_t walk_layout(ebb__graph_walk *w, extent cap, char *base)
 {
@@ -97,8 +96,7 @@ void ebb__graph_walk_memory_give(ebb__graph_walk *w)
     if (m) ebb__free(&w->space->allocator, m, m->bytes);
 }
 
-/* ---- traversal ----------------------------------------------------------------------------
- */
+/* ---- traversal --------------------------------------------------------------------------- */
 
 typedef struct visit {
     ebb__graph_walk *w;

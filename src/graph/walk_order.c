@@ -92,8 +92,7 @@ ebb_status ebb__graph_walk_sort(ebb__graph_walk *w)
     return s;
 }
 
-/* ---- reduction to what is wanted ----------------------------------------------------------
- */
+/* ---- reduction to what is wanted --------------------------------------------------------- */
 
 /* is_stop[i] = node i is an input; leaf_map = 0 where a leaf is wanted, else -1. */
 static void want(ebb__graph_walk *w, bool has_inputs, bool (*only)(void *user, void *payload),

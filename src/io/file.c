@@ -1,6 +1,7 @@
 /* file.c - opening, reading and writing files with one message per failure. Invariants: a
  * reader never blocks on what is not a regular file; a writer leaves either the whole new file
- * under its name or what was there before. SPDX-License-Identifier: MIT */
+ * under its name or what was there before.
+ * SPDX-License-Identifier: MIT */
 #define EBB_NO_SITES
 #include "io/file.h"
 
@@ -111,8 +112,7 @@ void ebb__file_fix_bool(void *data, uint64_t n, ebb_dtype d)
     for (uint64_t i = 0; i < n; i++) byte[i] = byte[i] != 0;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------- */
 
 static ebb_status write_fail(const ebb__file_writer *w, ebb_status s, const char *format, ...)
     EBB_PRINTF(3, 4);

@@ -1,7 +1,8 @@
 /* file.h - files as the readers and writers see them: sizes known first, errors with the path.
  *
  * A reader asks for memory only after it has compared what the file claims with file.bytes.
- * Errors read "load_npy: PATH: what was wrong". SPDX-License-Identifier: MIT */
+ * Errors read "load_npy: PATH: what was wrong".
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_IO_FILE_H
 #define EBB_IO_FILE_H
 

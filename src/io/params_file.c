@@ -1,6 +1,7 @@
 /* params_file.c - saves and loads parameter sets. Invariant: a load changes either every tensor
  * it names or none; all data is in memory and every tensor open for writing before the first
- * changes. SPDX-License-Identifier: MIT */
+ * changes.
+ * SPDX-License-Identifier: MIT */
 #define EBB_NO_SITES
 #include "io/safetensors.h"
 

@@ -61,8 +61,7 @@ struct ebb__arena {
     free_block *bin[N_BINS];
 };
 
-/* ---- bits -----------------------------------------------------------------------------------
- */
+/* ---- bits -------------------------------------------------------------------------------- */
 
 static inline bool bit_get(const uint64_t *bits, size_t i)
 {
@@ -79,8 +78,7 @@ static inline void bit_clear(uint64_t *bits, size_t i)
     bits[i / 64] &= ~(UINT64_C(1) << (i % 64));
 }
 
-/* ---- bins -----------------------------------------------------------------------------------
- */
+/* ---- bins -------------------------------------------------------------------------------- */
 
 /* Sizes below SUB have a bin each; then SUB bins between one power of two and the next. */
 static unsigned bin_of(size_t grains)
@@ -148,8 +146,7 @@ static free_block *free_find(const ebb__arena *a, size_t grains)
     return NULL;
 }
 
-/* ---- chunks ---------------------------------------------------------------------------------
- */
+/* ---- chunks ------------------------------------------------------------------------------ */
 
 /* Index of the first chunk that starts above p. */
 static size_t chunk_above(const ebb__arena *a, const void *p)
@@ -244,8 +241,7 @@ static bool grow(ebb__arena *a, size_t grains)
     return chunk_add(a, least);
 }
 
-/* ---- the arena ------------------------------------------------------------------------------
- */
+/* ---- the arena --------------------------------------------------------------------------- */
 
 ebb__arena *ebb__arena_create(const ebb_allocator *allocator)
 {
@@ -352,8 +348,7 @@ size_t ebb__arena_used_bytes(const ebb__arena *a)
     return a->used_grains * GRAIN;
 }
 
-/* ---- audit ----------------------------------------------------------------------------------
- */
+/* ---- audit ------------------------------------------------------------------------------- */
 
 static const char *chunk_check(const chunk *c, size_t *n_free)
 {

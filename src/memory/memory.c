@@ -14,8 +14,7 @@ struct ebb__large {
 };
 _Static_assert(sizeof(ebb__large) % 16 == 0, "what follows the header is aligned");
 
-/* ---- slabs ----------------------------------------------------------------------------------
- */
+/* ---- slabs ------------------------------------------------------------------------------- */
 
 static void *slab_more(void *user)
 {
@@ -54,8 +53,7 @@ ebb_status ebb__object_refused(size_t bytes)
     return ebb__fail(EBB_E_NOMEM, "the pool refused %zu bytes", bytes);
 }
 
-/* ---- create and destroy ---------------------------------------------------------------------
- */
+/* ---- create and destroy ------------------------------------------------------------------ */
 
 static void memory_free(ebb__memory *m)
 {
@@ -152,8 +150,7 @@ void ebb__memory_set_trace(ebb_context *ctx, ebb__memory_trace_fn fn, void *user
     ctx->memory->trace_user = user;
 }
 
-/* ---- charged bytes --------------------------------------------------------------------------
- */
+/* ---- charged bytes ----------------------------------------------------------------------- */
 
 static bool pressure(ebb_context *ctx, size_t bytes)
 {
@@ -230,8 +227,7 @@ void ebb__scratch_free(ebb_context *ctx, void *p, size_t bytes)
     ebb__account_discharge(ctx->account, EBB_KIND_SCRATCH, rounded);
 }
 
-/* ---- large objects --------------------------------------------------------------------------
- */
+/* ---- large objects ----------------------------------------------------------------------- */
 
 ebb_status ebb__large_alloc(void **out, ebb_context *ctx, size_t bytes)
 {

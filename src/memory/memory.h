@@ -100,8 +100,7 @@ static inline bool ebb__count_down(atomic_uint *count, bool single_threaded)
     return atomic_fetch_sub_explicit(count, 1, memory_order_acq_rel) == 1;
 }
 
-/* ---- memory.c -------------------------------------------------------------------------------
- */
+/* ---- memory.c ---------------------------------------------------------------------------- */
 /* A small object, BOOKKEEPING. alloc is not called under the mutex. */
 static inline void *ebb__object_alloc(ebb_context *ctx, size_t bytes) /* NULL: recorded why */
 {
@@ -125,8 +124,7 @@ ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind
                             ebb__big *list);
 void ebb__list_insert(ebb__memory *m, ebb__big *b); /* under the mutex */
 
-/* ---- settle.c, all under the mutex
- * ------------------------------------------------------------ */
+/* ---- settle.c, all under the mutex ------------------------------------------------------- */
 void ebb__settle(ebb__memory *m);
 /* A use less; the value may become idle. */
 void ebb__use_drop(ebb__memory *m, ebb__value *v);
@@ -142,8 +140,7 @@ void ebb__record_unref(ebb__memory *m, ebb__record *r);
 /* Uses of the recipe's inputs, held while v is dropped and needed. */
 void ebb__inputs_unuse(ebb__memory *m, ebb__record *r);
 
-/* ---- value.c
- * ---------------------------------------------------------------------------------- */
+/* ---- value.c ----------------------------------------------------------------------------- */
 /* The struct of a value that is not tiny: LOST, one use, in no list. NULL: recorded why. */
 ebb__big *ebb__big_create(ebb_context *ctx, size_t bytes, ebb_kind kind, bool external);
 static inline size_t ebb__big_bytes(const ebb__big *b)
@@ -158,8 +155,7 @@ static inline void ebb__trace_made(ebb__memory *m, const ebb__value *v)
     if (m->trace) ebb__trace_event(m, v, true);
 }
 
-/* ---- record.c
- * --------------------------------------------------------------------------------- */
+/* ---- record.c ---------------------------------------------------------------------------- */
 static inline uint32_t ebb__in_bit(uint32_t i)
 {
     return UINT32_C(1) << (i < 31 ? i : 31);

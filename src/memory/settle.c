@@ -13,8 +13,7 @@
  * SPDX-License-Identifier: MIT */
 #include "memory/memory.h"
 
-/* ---- bytes ----------------------------------------------------------------------------------
- */
+/* ---- bytes ------------------------------------------------------------------------------- */
 
 /* Callbacks are due after the mutex is given back. */
 static void gone_note(ebb__memory *m, ebb__big *b)
@@ -37,8 +36,7 @@ void ebb__bytes_free(ebb__memory *m, ebb__value *v)
     gone_note(m, ebb__big_of(v));
 }
 
-/* ---- counts ---------------------------------------------------------------------------------
- */
+/* ---- counts ------------------------------------------------------------------------------ */
 
 void ebb__use_drop(ebb__memory *m, ebb__value *v)
 {
@@ -106,8 +104,7 @@ void ebb__inputs_unuse(ebb__memory *m, ebb__record *r)
         if (r->in[i] && !r->in[i]->tiny) ebb__use_drop(m, r->in[i]);
 }
 
-/* ---- cascades -------------------------------------------------------------------------------
- */
+/* ---- cascades ---------------------------------------------------------------------------- */
 
 static void lose(ebb__memory *m, ebb__value *v)
 {
@@ -208,8 +205,7 @@ void ebb__settle(ebb__memory *m)
     }
 }
 
-/* ---- callbacks ------------------------------------------------------------------------------
- */
+/* ---- callbacks --------------------------------------------------------------------------- */
 
 /* What waits for callbacks of the outermost leave on this thread: a done hook that lets go of
  * other values adds to it instead of calling their hooks from inside. */

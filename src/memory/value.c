@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* ---- tiny values ----------------------------------------------------------------------------
- */
+/* ---- tiny values ------------------------------------------------------------------------- */
 
 _Static_assert(sizeof(ebb__value) % 16 == 0, "a tiny value's bytes follow it, aligned");
 
@@ -51,8 +50,7 @@ void ebb__tiny_free(ebb__value *v)
     ebb__object_free(ctx, v, ebb__tiny_bytes(v->bytes));
 }
 
-/* ---- others ---------------------------------------------------------------------------------
- */
+/* ---- others ------------------------------------------------------------------------------ */
 
 ebb__big *ebb__big_create(ebb_context *ctx, size_t bytes, ebb_kind kind, bool external)
 {

@@ -111,8 +111,7 @@ static inline void *ebb__record_tail(const ebb__record *r)
     return (char *)r + r->bytes - r->tail_bytes;
 }
 
-/* ---- memory of a root context
- * ---------------------------------------------------------------- */
+/* ---- memory of a root context ------------------------------------------------------------ */
 typedef struct ebb__memory ebb__memory;
 /* Uses ctx->root, ctx->parent, ctx->allocator, ctx->single_threaded; ctx->account must be set.
  * Sets ctx->pool and ctx->memory: of a root, new ones; of a child, the root's. Slabs of the
@@ -144,8 +143,7 @@ typedef struct ebb__memory_event {
 typedef void (*ebb__memory_trace_fn)(void *user, const ebb__memory_event *e);
 void ebb__memory_set_trace(ebb_context *ctx, ebb__memory_trace_fn fn, void *user);
 
-/* ---- values and storages
- * ---------------------------------------------------------------------- */
+/* ---- values and storages ----------------------------------------------------------------- */
 /* A resident value with one use for the caller; content unspecified. bytes may be 0 (then one
  * byte is allocated). Errors: E_BUDGET, E_NOMEM, E_SHAPE the size overflows; nothing changed.
  */
@@ -180,8 +178,7 @@ void ebb__storage_release(ebb__storage *s);
 ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
                               ebb_status (*restore)(ebb__value *dropped));
 
-/* ---- records
- * ------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------- */
 /* A record with one ref, all in[] and out[] NULL, tail uninitialised, 8-byte aligned. */
 ebb_status ebb__record_create(ebb__record **out, ebb_context *ctx, const struct ebb_op *op,
                               uint16_t n_in, uint16_t n_out, bool is_recipe,
@@ -202,8 +199,7 @@ void ebb__record_unsave(ebb__record *r);
  * once such a value is gone), in[i] where it neither reads nor saves it. */
 void ebb__record_link(ebb__record *r);
 
-/* ---- drop and restore: the mechanism under recompute and eviction
- * -------------------------------- */
+/* ---- drop and restore: the mechanism under recompute and eviction ------------------------ */
 /* Can its bytes be made again: it has a recipe in force. (No input of one is ever lost: losing
  * it would have broken the recipe.) */
 bool ebb__value_can_drop(ebb__value *v);

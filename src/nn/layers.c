@@ -79,8 +79,7 @@ ebb_tensor *ebb_nn_conv2d_forward(const ebb_nn_conv2d *m, ebb_tensor *x)
     return ebb_conv2d(x, m->weight, m->bias, &m->options);
 }
 
-/* ---- lstm
- * ---------------------------------------------------------------------------------------- */
+/* ---- lstm -------------------------------------------------------------------------------- */
 
 ebb_nn_lstm ebb_nn_lstm_make(ebb_params *p, const char *name, int64_t n_in, int64_t n_hidden)
 {

@@ -44,8 +44,7 @@ static ebb_status null_set(const char *function)
     return ebb_fail(EBB_E_MISUSE, "%s: p is NULL", function);
 }
 
-/* ---- life
- * ---------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------- */
 
 static size_t node_bytes(const char *path)
 {
@@ -138,8 +137,7 @@ void ebb_params_release(ebb_params *p)
     set_destroy(p->set);
 }
 
-/* ---- building
- * ------------------------------------------------------------------------------------ */
+/* ---- building ---------------------------------------------------------------------------- */
 
 /* Keeps the thread's failure if it is the set's first. */
 static void remember(ebb_params *p)
@@ -318,8 +316,7 @@ ebb_tensor *ebb_buffer(ebb_params *p, const char *name, ebb_dtype d, ebb_shape s
     return t;
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------- */
 
 ebb_tensor *ebb_params_find(ebb_params *p, const char *name)
 {

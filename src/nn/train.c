@@ -1,5 +1,6 @@
 /* train.c - what training does to a whole parameter set: freezing, clearing and clipping
- * gradients. SPDX-License-Identifier: MIT */
+ * gradients.
+ * SPDX-License-Identifier: MIT */
 #define EBB_NO_SITES
 #include "nn/params.h"
 
@@ -48,8 +49,7 @@ ebb_status ebb_params_clear_grads(ebb_params *p)
     return EBB_OK;
 }
 
-/* ---- clipping
- * ------------------------------------------------------------------------------------ */
+/* ---- clipping ---------------------------------------------------------------------------- */
 
 typedef struct mapped {
     ebb_tensor *grad;

@@ -17,8 +17,7 @@ typedef struct ebb__call ebb__call;
 
 enum { EBB__MAX_IN = 8, EBB__MAX_OUT = 8, EBB__MAX_AUX = 4 };
 
-/* ---- attributes: a struct of the operation's, described for the generator and for tests
- * --------- */
+/* ---- attributes: a struct of the operation's, described for the generator and for tests ---- */
 typedef enum ebb_attr_kind {
     EBB_ATTR_F64 = 1,  /* double */
     EBB_ATTR_I64,      /* int64_t */
@@ -41,8 +40,7 @@ typedef struct ebb_attr_spec {
  * generated code asserts it); zero is the default of every member: the kernel or rule resolves
  * it. */
 
-/* ---- one application
- * ------------------------------------------------------------------------------ */
+/* ---- one application --------------------------------------------------------------------- */
 struct ebb__call {
     const ebb_op *op;
     ebb_context *ctx;
@@ -143,10 +141,10 @@ struct ebb_op {
     .samples = (const ebb_sample[]){__VA_ARGS__},                                              \
     .n_samples = (int32_t)(sizeof((const ebb_sample[]){__VA_ARGS__}) / sizeof(ebb_sample))
 
-/* ---- inside a rule
- * --------------------------------------------------------------------------------- Errors are
- * sticky: emit of NULL is NULL, the rule needs no plumbing. Tensors belong to the rule. A rule
- * reaches only what `need` declared for the inputs that want a gradient. */
+/* ---- inside a rule ---------------------------------------------------------------------------
+ *
+ * Errors are sticky: emit of NULL is NULL, the rule needs no plumbing. Tensors belong to the rule.
+ * A rule reaches only what `need` declared for the inputs that want a gradient. */
 typedef struct ebb__vjp_host ebb__vjp_host; /* the engine's side */
 struct ebb_vjp {
     const ebb_op *op;
@@ -215,24 +213,21 @@ ebb_tensor *ebb__emit(ebb_vjp *v, const ebb_op *op, const void *attr, int32_t n_
 void ebb__emit_n(ebb_vjp *v, const ebb_op *op, const void *attr, int32_t n_in,
                  ebb_tensor *const *in, int32_t n_out, ebb_tensor **out);
 
-/* ---- shape rules shared by families
- * ------------------------------------------------------------ */
+/* ---- shape rules shared by families ------------------------------------------------------ */
 ebb_status ebb__shape_same(ebb__call *c);        /* out = in[0]'s dtype and shape */
 ebb_status ebb__shape_same_float(ebb__call *c);  /* the same, in[0] f32 or f64 */
 ebb_status ebb__shape_broadcast_n(ebb__call *c); /* all inputs broadcast, one common dtype */
 /* "x is f32 (2, 3), y is i64 (3): ..." pieces for messages. */
 const char *ebb__view_text(char *buffer, size_t size, const ebb_view *v);
 
-/* ---- axes attribute
- * ------------------------------------------------------------------------------ */
+/* ---- axes attribute ---------------------------------------------------------------------- */
 /* Marks reduced axes; EBB_ALL, and n == 0 without `all`, mean every axis. E_RANGE. */
 ebb_status ebb__axes_resolve(bool reduced[EBB_MAX_DIMS], const struct ebb_axes *a,
                              int64_t rank);
 ebb_status ebb__axes_shape(ebb_shape *out, const ebb_shape *in,
                            const bool reduced[EBB_MAX_DIMS], bool keep);
 
-/* ---- registry: the table, and kernels that override reference ones by name
- * --------------------- */
+/* ---- registry: the table, and kernels that override reference ones by name --------------- */
 /* plan looks at shapes (data NULL), may set scratch_bytes and plan, and returns false to leave
  * the call to the reference kernel. It may create and cache primitives. */
 typedef struct ebb__override {

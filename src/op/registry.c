@@ -1,7 +1,8 @@
 /* registry.c - the table of operations of a root context and the kernels that override them.
  *
  * Invariants: table[i]->id == i; names are distinct; an override names an operation of the
- * table. SPDX-License-Identifier: MIT */
+ * table.
+ * SPDX-License-Identifier: MIT */
 #include "op/op.h"
 
 #include "tensor/owned.h"

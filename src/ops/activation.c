@@ -1,7 +1,8 @@
 /* activation.c - activations of networks, each with its gradient as one pass.
  *
  * What the gradient can read from the output is kept as output: the next layer keeps that one
- * anyway. SPDX-License-Identifier: MIT */
+ * anyway.
+ * SPDX-License-Identifier: MIT */
 #include "ops/arith.h"
 #include "ops/ids.h"
 #include "ops/kernels/map.h"
@@ -54,8 +55,7 @@
         TWO_SAMPLES,                                                                           \
     };
 
-/* ---- relu
- * ---------------------------------------------------------------------------------------- */
+/* ---- relu -------------------------------------------------------------------------------- */
 EBB_MAP1(relu, FLOAT, x <= 0 ? 0 : x)
 EBB_MAP2(relu_grad, FLOAT, y <= 0 ? 0 : x)
 
@@ -73,8 +73,7 @@ ACTIVATION(relu, OUT, "out = max(x, 0); NaN stays NaN; the gradient at 0 is 0.",
 SLOPE(relu_grad, "y", IN(1), 0, "out = g where y > 0 or NaN, else 0: the gradient of relu.",
       {-2, 2, 0})
 
-/* ---- tanh, sigmoid
- * --------------------------------------------------------------------------------- */
+/* ---- tanh, sigmoid ----------------------------------------------------------------------- */
 EBB_MAP1(tanh, FLOAT, EBB_TANH(x))
 EBB_MAP2(tanh_grad, FLOAT, x *(1 - y * y))
 EBB_MAP1(sigmoid, FLOAT, EBB_SIGMOID(x))
@@ -114,8 +113,7 @@ ACTIVATION(sigmoid, OUT, "out = 1 / (1 + exp(-x)).", {-2, 2, 0})
 SLOPE(sigmoid_grad, "y", IN(1), IN(0) | IN(1),
       "out = g * y * (1 - y): the gradient of sigmoid.", {0.05, 0.95, 0.5})
 
-/* ---- silu
- * -------------------------------------------------------------------------------------- */
+/* ---- silu -------------------------------------------------------------------------------- */
 EBB_MAP1(silu, FLOAT, x *EBB_SIGMOID(x))
 EBB_MAP2(silu_grad, FLOAT, x *(EBB_SIGMOID(y) * (1 + y * (1 - EBB_SIGMOID(y)))))
 
@@ -139,8 +137,7 @@ ACTIVATION(silu, IN(0), "out = x * sigmoid(x).", {-2, 2, 0})
 SLOPE(silu_grad, "x", IN(1), IN(0) | IN(1), "out = g * (x sigmoid(x))': the gradient of silu.",
       {-2, 2, 0})
 
-/* ---- logsigmoid
- * -------------------------------------------------------------------------------- */
+/* ---- logsigmoid -------------------------------------------------------------------------- */
 EBB_MAP1(logsigmoid, FLOAT, -EBB_SOFTPLUS(-x))
 
 static void logsigmoid_vjp(ebb_vjp *v)
@@ -152,8 +149,7 @@ static void logsigmoid_vjp(ebb_vjp *v)
 
 ACTIVATION(logsigmoid, IN(0), "out = ln(sigmoid(x)), without overflow.", {-2, 2, 0})
 
-/* ---- activations with one option
- * ----------------------------------------------------------------- */
+/* ---- activations with one option --------------------------------------------------------- */
 typedef struct shape_attr {
     double value;
 } shape_attr;

@@ -1,7 +1,8 @@
 /* arg_reduce.c - extremes with their places; the private pair that moves values by place.
  *
  * A place counts along the reduced axis, or in C order of all elements where the axes are
- * EBB_ALL. The gradient goes to the place reported. SPDX-License-Identifier: MIT */
+ * EBB_ALL. The gradient goes to the place reported.
+ * SPDX-License-Identifier: MIT */
 #include "ops/attrs.h"
 #include "ops/ids.h"
 #include "ops/kernels/clones.h"
@@ -125,8 +126,7 @@ PLACES(min, 2, extreme_vjp, EBB_NEED_OUT(1), 0,
        "gradient goes to that place.",
        "values", "indices")
 
-/* ---- by place
- * ------------------------------------------------------------------------------------ */
+/* ---- by place ---------------------------------------------------------------------------- */
 static const ebb_attr_spec axis_put_attrs[] = {
     {"shape", EBB_ATTR_SHAPE, offsetof(ebb__place_axes, shape), false, "of the result"},
     {"axes", EBB_ATTR_AXES, offsetof(ebb__place_axes, axes), false, "along which places count"},

@@ -1,5 +1,6 @@
 /* arg_reduce.inl - the first largest or smallest of contiguous elements, and where it is. NaN
- * is beyond every number; among several the first counts. SPDX-License-Identifier: MIT */
+ * is beyond every number; among several the first counts.
+ * SPDX-License-Identifier: MIT */
 #if IS_FLOAT
 /* The further of two, as selections without a branch; which NaN does not matter. */
 #define FURTHER(best, x, op) ((x) != (x) ? (x) : (x)op(best) ? (x) : (best))

@@ -1,7 +1,8 @@
 /* attrs.h - attribute structs that several families share or fill in rules.
  *
  * reshape, expand and sum_to take an ebb_shape; sum, mean and their kind an ebb_axes;
- * add_scalar and mul_scalar a double; cast an ebb_dtype. SPDX-License-Identifier: MIT */
+ * add_scalar and mul_scalar a double; cast an ebb_dtype.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_OPS_ATTRS_H
 #define EBB_OPS_ATTRS_H
 

@@ -13,8 +13,7 @@
 #define ONE_SAMPLES EBB_SAMPLES({.in = {"3x4"}}, {.in = {""}}, {.in = {"67"}}, {.in = {"0x3"}})
 #define MAP_FLAGS (EBB_OP_STRIDED | EBB_OP_ALIAS_SAFE)
 
-/* ---- comparisons
- * --------------------------------------------------------------------------------- */
+/* ---- comparisons ------------------------------------------------------------------------- */
 EBB_TEST2(eq, ANY, x == y)
 EBB_TEST2(ne, ANY, x != y)
 EBB_TEST2(lt, ANY, x < y)
@@ -77,8 +76,7 @@ TEST(isinf, test_float_shape, "out = (x is infinite), bool; x is f32 or f64.")
 TEST(isfinite, test_float_shape,
      "out = (x is neither infinite nor NaN), bool; x is f32 or f64.")
 
-/* ---- where
- * ------------------------------------------------------------------------------------- */
+/* ---- where ------------------------------------------------------------------------------- */
 /* Choices move bits: one row function per element size. */
 EBB_MAP_ROW3(where_4, bool, uint32_t, uint32_t, uint32_t, x ? y : z)
 EBB_MAP_ROW3(where_8, bool, uint64_t, uint64_t, uint64_t, x ? y : z)
@@ -135,8 +133,7 @@ const ebb_op ebb__op_where = {
                 {.in = {"bool:", "2x3", "3"}}, {.in = {"bool:3", "0x3", "3"}}),
 };
 
-/* ---- pass
- * -------------------------------------------------------------------------------------- */
+/* ---- pass -------------------------------------------------------------------------------- */
 EBB_MAP_ROW_XY(pass_f32, float, bool, float, y ? x : 0)
 EBB_MAP_ROW_XY(pass_f64, double, bool, double, y ? x : 0)
 
@@ -179,8 +176,7 @@ const ebb_op ebb__op_pass = {
                 {.in = {"0x3", "bool:3"}}),
 };
 
-/* ---- masked_fill
- * --------------------------------------------------------------------------------- */
+/* ---- masked_fill ------------------------------------------------------------------------- */
 typedef struct masked_fill_attr {
     double value;
 } masked_fill_attr;
@@ -236,8 +232,7 @@ const ebb_op ebb__op_masked_fill = {
                 {.in = {"0x3", "bool:3"}, .attr = "value=0"}),
 };
 
-/* ---- maximum, minimum
- * ---------------------------------------------------------------------------- */
+/* ---- maximum, minimum -------------------------------------------------------------------- */
 /* NaN of either side wins: a comparison with it is false. */
 EBB_MAP_ROWS(2, maximum_float, FLOAT, EBB_SAME, x > y || isnan(x) ? x : y)
 EBB_MAP_ROWS(2, minimum_float, FLOAT, EBB_SAME, x < y || isnan(x) ? x : y)

@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-/* ---- clone
- * ------------------------------------------------------------------------------------- */
+/* ---- clone ------------------------------------------------------------------------------- */
 static ebb_status clone_forward(const ebb__call *c)
 {
     ebb_view out = c->out[0];
@@ -35,8 +34,7 @@ const ebb_op ebb__op_clone = {
     EBB_SAMPLES({.in = {"3x4"}}, {.in = {""}}, {.in = {"33x65"}}, {.in = {"0x3"}}),
 };
 
-/* ---- flip
- * -------------------------------------------------------------------------------------- */
+/* ---- flip -------------------------------------------------------------------------------- */
 static const ebb_attr_spec flip_attrs[] = {
     {"axes", EBB_ATTR_AXES, 0, false, "to turn round"},
     {0},
@@ -87,8 +85,7 @@ const ebb_op ebb__op_flip = {
                 {.in = {"1"}, .attr = "axes=0"}, {.in = {"0x3"}, .attr = "axes=1"}),
 };
 
-/* ---- place
- * ------------------------------------------------------------------------------------- */
+/* ---- place ------------------------------------------------------------------------------- */
 static const ebb_attr_spec place_attrs[] = {
     {"shape", EBB_ATTR_SHAPE, offsetof(ebb__place_attr, shape), false, "of the result"},
     {"axis", EBB_ATTR_I64, offsetof(ebb__place_attr, axis), false, ">= 0"},
@@ -153,8 +150,7 @@ const ebb_op ebb__op_place = {
                 {.in = {"3x0"}, .attr = "shape=3x4 axis=1 start=4 step=1"}),
 };
 
-/* ---- accumulate
- * -------------------------------------------------------------------------------- */
+/* ---- accumulate -------------------------------------------------------------------------- */
 EBB_MAP_ROWS(2, accumulate, FLOAT, EBB_SAME, x + y)
 EBB_MAP_FORWARD(accumulate)
 

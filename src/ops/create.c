@@ -11,8 +11,7 @@
 
 enum { FILL_GRAIN = 16384 };
 
-/* ---- full, zeros, ones, full_like
- * ----------------------------------------------------------------- */
+/* ---- full, zeros, ones, full_like -------------------------------------------------------- */
 typedef struct fill_job {
     char *data;
     size_t size;
@@ -198,8 +197,7 @@ const ebb_op ebb__op_full_like = {
                 {.in = {"0x3"}, .attr = "value=2"}),
 };
 
-/* ---- arange, eye
- * ------------------------------------------------------------------------------- */
+/* ---- arange, eye ------------------------------------------------------------------------- */
 typedef struct arange_attr {
     ebb_dtype dtype;
     double start, stop, step;

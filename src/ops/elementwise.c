@@ -1,7 +1,8 @@
 /* elementwise.c - arithmetic of two tensors and of a tensor and a number.
  *
  * Where an input was broadcast the engine sums its gradient back to its shape, so no rule here
- * does. SPDX-License-Identifier: MIT */
+ * does.
+ * SPDX-License-Identifier: MIT */
 #include "ops/arith.h"
 #include "ops/ids.h"
 #include "ops/kernels/map.h"
@@ -15,8 +16,7 @@
                 {.in = {"", "2"}}, {.in = {"2x1x3", "4x1"}}, {.in = {"1", ""}},                \
                 {.in = {"0x3", "3"}})
 
-/* ---- two tensors
- * ----------------------------------------------------------------------------- */
+/* ---- two tensors ------------------------------------------------------------------------- */
 EBB_MAP2(add, WRAPPING, x + y)
 EBB_MAP2(sub, WRAPPING, x - y)
 EBB_MAP2(mul, WRAPPING, x *y)

@@ -1,8 +1,8 @@
 /* norm.inl - sums and normalisation for one element type T; sums are made in double.
  *
  * A group is what shares one mean: for layer norm a row of n elements; for batch norm a
- * channel, made of `n_runs` runs of `run` elements, `step` apart. SPDX-License-Identifier: MIT
- */
+ * channel, made of `n_runs` runs of `run` elements, `step` apart.
+ * SPDX-License-Identifier: MIT */
 
 EBB_CLONES static double FN(run_sum)(const T *x, int64_t n)
 {
@@ -56,8 +56,7 @@ EBB_CLONES static void FN(run_combine)(T *restrict dx, const T *restrict g, cons
     for (int64_t i = 0; i < n; i++) dx[i] = a * g[i] + b * (x[i] - mean) + c;
 }
 
-/* ---- batch norm: channels [first, first + n), n <= NORM_BLOCK ------------------------------
- */
+/* ---- batch norm: channels [first, first + n), n <= NORM_BLOCK ---------------------------- */
 /* sum[c] += x over channel c; with `away` (x - mean)^2, with g too g * (x - mean). Where a
  * channel's runs are single elements, channels lie side by side and the loop over them
  * vectorises. */

@@ -36,8 +36,7 @@ const ebb_attr_spec ebb__axes_attrs[] = {
     {0},
 };
 
-/* ---- shared
- * -------------------------------------------------------------------------------------- */
+/* ---- shared ------------------------------------------------------------------------------ */
 ebb_status ebb__reduce_shape(ebb__call *c, const ebb_axes *axes, ebb_dtype dtype,
                              const ebb__folder *f)
 {
@@ -144,8 +143,7 @@ ebb_tensor *ebb__reduce_spread(ebb_vjp *v, ebb_tensor *t, const ebb_axes *axes)
     return EBB_EMIT(v, expand, &s, ebb__reduce_keep(v, t, axes));
 }
 
-/* ---- tables
- * ---------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------ */
 #define FOLDER(name, type, acc, fin)                                                           \
     {                                                                                          \
         8, name##_start_##type, name##_row_##type, name##_cols_##type, name##_cols_##acc, fin, \
@@ -187,8 +185,7 @@ static const ebb__folder all_folder[] = FOLDERS(all, ebb__reduce_finish);
         REDUCE_SAMPLES,                                                                        \
     };
 
-/* ---- sum, mean, prod
- * ------------------------------------------------------------------------------- */
+/* ---- sum, mean, prod --------------------------------------------------------------------- */
 static ebb_dtype sum_dtype(ebb_dtype d)
 {
     return ebb__dtype_is_float(d) ? d : EBB_I64;
@@ -234,8 +231,7 @@ REDUCE(mean, 0, mean_vjp, "Mean over axes, f32 or f64; NaN of nothing.", 0)
 REDUCE(prod, EBB_NEED_IN(0), prod_vjp,
        "Product over axes, 1 of nothing; integers and bools give i64.", 0)
 
-/* ---- extremes: ties share the gradient
- * ------------------------------------------------------------- */
+/* ---- extremes: ties share the gradient --------------------------------------------------- */
 static ebb_status extreme_shape(ebb__call *c, const ebb__folder *f)
 {
     EBB_TRY(ebb__reduce_nonempty(c, c->attr));
@@ -266,8 +262,7 @@ REDUCE(amax, EBB_NEED_IN(0) | EBB_NEED_OUT(0), extreme_vjp,
 REDUCE(amin, EBB_NEED_IN(0) | EBB_NEED_OUT(0), extreme_vjp,
        "Smallest value over axes; NaN wins; equal ones share the gradient.", 0)
 
-/* ---- truths
- * ---------------------------------------------------------------------------------------- */
+/* ---- truths ------------------------------------------------------------------------------ */
 static ebb_status any_shape(ebb__call *c)
 {
     return ebb__reduce_shape(c, c->attr, EBB_BOOL, &any_folder[c->in[0].dtype]);
@@ -281,8 +276,7 @@ REDUCE(any, 0, NULL, "True where any element over the axes is not 0; false of no
 REDUCE(all, 0, NULL, "True where every element over the axes is not 0; true of nothing.",
        EBB_OP_INTEGER)
 
-/* ---- sum_to
- * ---------------------------------------------------------------------------------------- */
+/* ---- sum_to ------------------------------------------------------------------------------ */
 static const ebb_attr_spec sum_to_attrs[] = {
     {"shape", EBB_ATTR_SHAPE, 0, false, "one that broadcasts to x's"},
     {0},

@@ -1,6 +1,6 @@
 /* reduce.inl - what sum, prod, amax, amin, any and all do with contiguous elements of type T,
- * in accumulators of type A. Sums and products of integers wrap. SPDX-License-Identifier: MIT
- */
+ * in accumulators of type A. Sums and products of integers wrap.
+ * SPDX-License-Identifier: MIT */
 #if IS_FLOAT
 #define PLUS(a, b) ((a) + (b))
 #define TIMES(a, b) ((a) * (b))

@@ -34,8 +34,7 @@ static ebb_status scalar_shape(ebb__call *c)
     return ebb__check_holds(c->in[0].dtype, ((const scalar_attr *)c->attr)->a);
 }
 
-/* ---- sum and product
- * --------------------------------------------------------------------------- */
+/* ---- sum and product --------------------------------------------------------------------- */
 EBB_MAP_ROWS(1, add_scalar, WRAPPING, EBB_SAME, x + a)
 EBB_MAP_ROWS(1, mul_scalar, WRAPPING, EBB_SAME, x *a)
 
@@ -92,8 +91,7 @@ const ebb_op ebb__op_mul_scalar = {
                 {.in = {"0x3"}, .attr = "a=2"}),
 };
 
-/* ---- powers
- * ------------------------------------------------------------------------------------ */
+/* ---- powers ------------------------------------------------------------------------------ */
 EBB_MAP_ROWS(1, pow_scalar, FLOAT, EBB_SAME, EBB_POW(x, a))
 EBB_MAP_ROWS(1, cube, FLOAT, EBB_SAME, x *x *x)
 EBB_MAP_ROWS(1, second_power, FLOAT, EBB_SAME, x *x)
@@ -233,8 +231,7 @@ static void pow_grad_y_vjp(ebb_vjp *v)
 POW_GRAD(pow_grad_x, "out = g * y * x^(y - 1), 0 where y = 0: the gradient of x in x^y.")
 POW_GRAD(pow_grad_y, "out = g * x^y * ln(x), 0 where x = 0 and y >= 0: that of y in x^y.")
 
-/* ---- clamp
- * ------------------------------------------------------------------------------------- */
+/* ---- clamp ------------------------------------------------------------------------------- */
 typedef struct clamp_attr {
     double lo, hi;
 } clamp_attr;

@@ -1,5 +1,6 @@
 /* scan.inl - running sums of T, made in A: double for floating types, else int64_t, which
- * wraps. SPDX-License-Identifier: MIT */
+ * wraps.
+ * SPDX-License-Identifier: MIT */
 #if IS_FLOAT
 #define RESULT T
 #define PLUS(a, b) ((a) + (b))

@@ -23,8 +23,7 @@ static double ratio(double x, double top)
 #define EBB_TYPED "ops/stats.inl"
 #include "ops/kernels/typed.h"
 
-/* ---- var, std
- * ---------------------------------------------------------------------------------- */
+/* ---- var, std ---------------------------------------------------------------------------- */
 typedef struct var_attr {
     bool population;
     ebb_axes axes;
@@ -167,8 +166,7 @@ SPREAD(var, EBB_NEED_IN(0),
 SPREAD(std, EBB_NEED_IN(0) | EBB_NEED_OUT(0),
        "Standard deviation over axes: the square root of var; its gradient is 0 where it is 0.")
 
-/* ---- logsumexp
- * --------------------------------------------------------------------------------- */
+/* ---- logsumexp --------------------------------------------------------------------------- */
 static void lse_merge(void *acc_, const void *later_, int64_t m, int64_t at, int64_t n,
                       int64_t step)
 {
@@ -232,8 +230,7 @@ const ebb_op ebb__op_logsumexp = {
                 {.in = {""}, .attr = "axes=all"}, {.in = {"0x3"}, .attr = "axes=1"}),
 };
 
-/* ---- gradients that see all elements of a reduction
- * ------------------------------------------------ */
+/* ---- gradients that see all elements of a reduction -------------------------------------- */
 /* g has size 1 along the reduced axes of x, and both are contiguous. */
 static ebb_status spread_shape(ebb__call *c)
 {

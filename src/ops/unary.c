@@ -45,8 +45,7 @@ static ebb_tensor *plus(ebb_vjp *v, ebb_tensor *x, double term)
     return EBB_EMIT(v, add_scalar, &term, x);
 }
 
-/* ---- sign and size
- * ----------------------------------------------------------------------------- */
+/* ---- sign and size ----------------------------------------------------------------------- */
 EBB_MAP1(neg, WRAPPING, -x)
 EBB_MAP1(abs, NUMBER, x <= 0 ? 0 - x : x)
 EBB_MAP1(sign, NUMBER, x > 0 ? 1 : x < 1 && x != 0 ? -1 : x)
@@ -65,8 +64,7 @@ UNARY(neg, ebb__shape_numbers, NONE, neg_vjp, "out = -x.", {-2, 2, 0})
 UNARY(abs, ebb__shape_numbers, IN, abs_vjp, "out = |x|; the gradient at 0 is 0.", {-2, 2, 0})
 UNARY(sign, ebb__shape_numbers, NONE, NULL, "out = -1, 0 or 1; NaN stays NaN.", {-2, 2, 0})
 
-/* ---- roots and powers
- * -------------------------------------------------------------------------- */
+/* ---- roots and powers -------------------------------------------------------------------- */
 EBB_MAP1(sqrt, FLOAT, EBB_SQRT(x))
 EBB_MAP1(rsqrt, FLOAT, 1 / EBB_SQRT(x))
 EBB_MAP1(reciprocal, FLOAT, 1 / x)
@@ -102,8 +100,7 @@ UNARY(rsqrt, ebb__shape_floats, OUT, rsqrt_vjp, "out = 1 / sqrt(x).", {0.2, 3, 0
 UNARY(reciprocal, ebb__shape_floats, OUT, reciprocal_vjp, "out = 1 / x.", {0.4, 3, 0})
 UNARY(square, ebb__shape_numbers, IN, square_vjp, "out = x * x.", {-2, 2, 0})
 
-/* ---- exponential, logarithm
- * -------------------------------------------------------------------- */
+/* ---- exponential, logarithm -------------------------------------------------------------- */
 EBB_MAP1(exp, FLOAT, EBB_EXP(x))
 EBB_MAP1(expm1, FLOAT, EBB_EXPM1(x))
 EBB_MAP1(log, FLOAT, EBB_LOG(x))
@@ -133,8 +130,7 @@ UNARY(expm1, ebb__shape_floats, OUT, expm1_vjp, "out = exp(x) - 1, exact near 0.
 UNARY(log, ebb__shape_floats, IN, log_vjp, "out = ln(x), NaN for x < 0.", {0.2, 3, 0})
 UNARY(log1p, ebb__shape_floats, IN, log1p_vjp, "out = ln(1 + x), exact near 0.", {-0.7, 3, 0})
 
-/* ---- angles, error function
- * -------------------------------------------------------------------- */
+/* ---- angles, error function -------------------------------------------------------------- */
 EBB_MAP1(sin, FLOAT, EBB_SIN(x))
 EBB_MAP1(cos, FLOAT, EBB_COS(x))
 EBB_MAP1(erf, FLOAT, EBB_ERF(x))
@@ -164,8 +160,7 @@ UNARY(cos, ebb__shape_floats, IN, cos_vjp, "out = cos(x), radians.", {-3, 3, 0})
 UNARY(erf, ebb__shape_floats, IN, erf_vjp,
       "out = 2 / sqrt(pi) * (integral of exp(-t^2) from 0 to x).", {-2, 2, 0})
 
-/* ---- to whole numbers
- * -------------------------------------------------------------------------- */
+/* ---- to whole numbers -------------------------------------------------------------------- */
 EBB_MAP1(floor, FLOAT, EBB_FLOOR(x))
 EBB_MAP1(ceil, FLOAT, EBB_CEIL(x))
 EBB_MAP1(round, FLOAT, EBB_RINT(x))

@@ -1,5 +1,6 @@
 /* view.c - other shapes on the same bytes: no element is copied, apart from a reshape of a view
- * whose elements do not lie in order. SPDX-License-Identifier: MIT */
+ * whose elements do not lie in order.
+ * SPDX-License-Identifier: MIT */
 #include "ops/attrs.h"
 #include "ops/ids.h"
 
@@ -21,8 +22,7 @@ static void reshape_back(ebb_vjp *v)
     ebb__give(v, 0, EBB_EMIT(v, reshape, &s, ebb__grad(v, 0)));
 }
 
-/* ---- reshape
- * ----------------------------------------------------------------------------------- */
+/* ---- reshape ----------------------------------------------------------------------------- */
 static const ebb_attr_spec reshape_attrs[] = {
     {"shape", EBB_ATTR_SHAPE, 0, false, "one dimension may be -1: what is left"},
     {0},
@@ -119,8 +119,7 @@ const ebb_op ebb__op_reshape = {
                 {.in = {"0x3"}, .attr = "shape=3x0"}),
 };
 
-/* ---- order of axes
- * ----------------------------------------------------------------------------- */
+/* ---- order of axes ----------------------------------------------------------------------- */
 static const ebb_attr_spec permute_attrs[] = {
     {"axes", EBB_ATTR_AXES, 0, false, "axis i of the result is axes[i] of x: each axis once"},
     {0},
@@ -222,8 +221,7 @@ const ebb_op ebb__op_transpose = {
                 {.in = {"1x3"}, .attr = "a=1 b=1"}, {.in = {"0x3"}, .attr = "a=0 b=1"}),
 };
 
-/* ---- axes of size 1
- * ---------------------------------------------------------------------------- */
+/* ---- axes of size 1 ---------------------------------------------------------------------- */
 static const ebb_attr_spec squeeze_attrs[] = {
     {"axis", EBB_ATTR_I64, 0, false, "of size 1"},
     {0},
@@ -301,8 +299,7 @@ const ebb_op ebb__op_unsqueeze = {
                 {.in = {""}, .attr = "axis=0"}, {.in = {"0x2"}, .attr = "axis=0"}),
 };
 
-/* ---- expand
- * ------------------------------------------------------------------------------------ */
+/* ---- expand ------------------------------------------------------------------------------ */
 static const ebb_attr_spec expand_attrs[] = {
     {"shape", EBB_ATTR_SHAPE, 0, false, "-1 keeps the size of an axis that x has"},
     {0},
@@ -353,8 +350,7 @@ const ebb_op ebb__op_expand = {
                 {.in = {""}, .attr = "shape=5"}, {.in = {"1x3"}, .attr = "shape=0x3"}),
 };
 
-/* ---- parts
- * ------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------- */
 static const ebb_attr_spec narrow_attrs[] = {
     {"axis", EBB_ATTR_I64, offsetof(ebb__narrow_attr, axis), false, NULL},
     {"start", EBB_ATTR_I64, offsetof(ebb__narrow_attr, start), false, "negative: from the end"},

@@ -26,8 +26,7 @@ ebb_status ebb__optim_set(void *attr, const ebb_op *update, const char *name, do
     return ebb__fail(EBB_E_INTERNAL, "%s has no number named %s", update->name, name);
 }
 
-/* ---- life
- * ---------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------- */
 
 static void slot_clear(ebb__optim_slot *s)
 {
@@ -192,8 +191,7 @@ double ebb_optimizer_lr(const ebb_optimizer *opt)
     return opt ? opt->lr : (double)NAN;
 }
 
-/* ---- step
- * ---------------------------------------------------------------------------------------- */
+/* ---- step -------------------------------------------------------------------------------- */
 
 /* Slots for parameters that the set has got since. */
 static ebb_status slots_grow(ebb_optimizer *opt)
@@ -317,8 +315,7 @@ ebb_status ebb_optimizer_step(ebb_optimizer *opt)
     return s;
 }
 
-/* ---- minimize
- * ------------------------------------------------------------------------------------ */
+/* ---- minimize ---------------------------------------------------------------------------- */
 
 static ebb_status slots_are_empty(const ebb_optimizer *opt)
 {

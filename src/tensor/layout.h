@@ -1,7 +1,8 @@
 /* layout.h - where a tensor's elements lie in its storage: dtype, shape, strides, offset.
  *
  * ebb_view (public) is the full form that kernels read; ebb__layout the packed form that is
- * kept: 16 + 16 * n_dims bytes. SPDX-License-Identifier: MIT */
+ * kept: 16 + 16 * n_dims bytes.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_TENSOR_LAYOUT_H
 #define EBB_TENSOR_LAYOUT_H
 

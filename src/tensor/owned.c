@@ -1,5 +1,6 @@
 /* owned.c - accounted memory of a context outside the pool, and objects that go with the
- * context. SPDX-License-Identifier: MIT */
+ * context.
+ * SPDX-License-Identifier: MIT */
 #include "tensor/owned.h"
 
 #include "base/error.h"

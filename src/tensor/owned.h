@@ -1,5 +1,6 @@
 /* owned.h - accounted memory of a context outside the pool, and objects that go with the
- * context. SPDX-License-Identifier: MIT */
+ * context.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_TENSOR_OWNED_H
 #define EBB_TENSOR_OWNED_H
 

@@ -3,7 +3,8 @@
  * Handles lie on one stack, a scope owning those above its `first`. A slot knows its index
  * there and the depth of the scope that owns it: escaping lowers that depth, and the scope's
  * end then leaves the handle to the segment below instead of letting it go. Entries let go
- * early are NULL. SPDX-License-Identifier: MIT */
+ * early are NULL.
+ * SPDX-License-Identifier: MIT */
 #include "base/error.h"
 #include "base/thread.h"
 #include "tensor/slots.h"

@@ -119,8 +119,7 @@ size_t ebb__slots_idle_bytes(const ebb_context *ctx);
 /* Misuse seen by this context (late releases and the like). */
 int64_t ebb__slots_misuse(const ebb_context *ctx);
 
-/* ---- scopes of the thread
- * ---------------------------------------------------------------------- */
+/* ---- scopes of the thread ---------------------------------------------------------------- */
 /* E_MISUSE where none is open. */
 ebb_status ebb__scope_required(void);
 /* True where operations on tracked inputs are recorded. */

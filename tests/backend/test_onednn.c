@@ -228,8 +228,7 @@ static void test_most_calls_are_taken(void **state)
     assert_true(n_taken > 3 * N_SUBJECTS / 2);
 }
 
-/* ---- behaviour ------------------------------------------------------------------------------
- */
+/* ---- behaviour --------------------------------------------------------------------------- */
 
 static const subject product = {"matmul", {OPERAND(96, 200), OPERAND(200, 80)}, {{0}}};
 static const subject convolution = {"conv2d",
@@ -361,8 +360,7 @@ static void test_threads_run_one_plan_side_by_side(void **state)
     call_destroy(&want);
 }
 
-/* ---- the table of plans ---------------------------------------------------------------------
- */
+/* ---- the table of plans ------------------------------------------------------------------ */
 
 /* More shapes than the table holds: the first call's plan is displaced before it runs. */
 static void test_a_displaced_plan_still_runs(void **state)

@@ -1,5 +1,6 @@
 /* test_api.c - what users call: several roots, kept graphs, unused parameters, repeated
- * backward, integer inputs, shapes of gradients. SPDX-License-Identifier: MIT */
+ * backward, integer inputs, shapes of gradients.
+ * SPDX-License-Identifier: MIT */
 #include "cases/cases.h"
 
 static void several_roots_in_one_call(void **state)

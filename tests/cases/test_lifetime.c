@@ -1,5 +1,6 @@
 /* test_lifetime.c - what must go when: totals of losses, dropped outputs, unused branches,
- * state carried across steps, frozen layers, failing callbacks. SPDX-License-Identifier: MIT */
+ * state carried across steps, frozen layers, failing callbacks.
+ * SPDX-License-Identifier: MIT */
 #include "cases/cases.h"
 
 static void running_total_of_losses_does_not_keep_their_graphs(void **state)

@@ -1,5 +1,6 @@
 /* test_numeric.c - values and gradients at kinks, ties, zeros, infinities, NaN and nothing at
- * all. SPDX-License-Identifier: MIT */
+ * all.
+ * SPDX-License-Identifier: MIT */
 #include "cases/cases.h"
 
 static ebb_tensor *indices(ebb_context *ctx, ebb_shape s, const int64_t *i, size_t n)

@@ -1,5 +1,6 @@
 /* test_oom.c - memory refused in the middle of a training step, a rule that fails, absurd
- * sizes. SPDX-License-Identifier: MIT */
+ * sizes.
+ * SPDX-License-Identifier: MIT */
 #include "cases/cases.h"
 
 /* AddressSanitizer would stop the program where the system refuses. */

@@ -1,5 +1,6 @@
 /* test_views.c - views and writes: who keeps the base, who notices a write, whose bytes a
- * gradient is. SPDX-License-Identifier: MIT */
+ * gradient is.
+ * SPDX-License-Identifier: MIT */
 #include "cases/cases.h"
 
 static void small_view_keeps_its_base_and_says_so(void **state)

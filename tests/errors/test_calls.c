@@ -1,5 +1,6 @@
 /* test_calls.c - shapes, types, axes, NULL, EBB_NONE, reserved fields, sizes: each refused with
- * one clear message, and the context goes on working. SPDX-License-Identifier: MIT */
+ * one clear message, and the context goes on working.
+ * SPDX-License-Identifier: MIT */
 #include "errors/refusal.h"
 
 #define F32(...) ebb_full(ctx, EBB_F32, EBB_SHAPE(__VA_ARGS__), 1)

@@ -1,5 +1,6 @@
 /* test_contexts.c - a context within another, and operations of the user's own: what is
- * refused, and that both go on working. SPDX-License-Identifier: MIT */
+ * refused, and that both go on working.
+ * SPDX-License-Identifier: MIT */
 #include "errors/refusal.h"
 
 static ebb_tensor *leaf(ebb_context *ctx, double x)
@@ -65,8 +66,7 @@ static void child_is_unusable_once_its_parent_is_gone(void **state)
     ebb_error_clear();
 }
 
-/* ---- operations of the user's own
- * ------------------------------------------------------------------------ */
+/* ---- operations of the user's own -------------------------------------------------------- */
 static ebb_status same_shape(ebb_dtype *d, ebb_shape *s, const ebb_view *in, const void *attr)
 {
     (void)attr;

@@ -1,5 +1,6 @@
 /* test_objects.c - handles that are stale, foreign or of another context or thread; consumed
- * graphs; writes under a graph; files; memory. SPDX-License-Identifier: MIT */
+ * graphs; writes under a graph; files; memory.
+ * SPDX-License-Identifier: MIT */
 #include "errors/refusal.h"
 
 #include <pthread.h>

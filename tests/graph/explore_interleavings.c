@@ -6,7 +6,8 @@
  * was forced to make is bounded. (Musuvathi and Qadeer, Iterative context bounding, PLDI 2007.)
  * A lock of freed memory, a deadlock, a payload freed twice or never, and whatever the audit
  * finds at the end are faults; the schedule that shows one is printed. The scenarios are those
- * of tests/model, some more, and random ones. SPDX-License-Identifier: MIT */
+ * of tests/model, some more, and random ones.
+ * SPDX-License-Identifier: MIT */
 #include "graph/life.h"
 #include "support/graph_program.h"
 
@@ -20,8 +21,7 @@
 
 enum { N_NODES = 7, N_THREADS = 3, N_ACTS = 6, STACK_BYTES = 64 << 10, MOST_CHOICES = 4096 };
 
-/* ---- a scenario ----------------------------------------------------------------------------
- */
+/* ---- a scenario -------------------------------------------------------------------------- */
 
 /* kind: r record, b backward, k kept backward, x release, + keep; 0 ends. */
 typedef struct act {
@@ -92,8 +92,7 @@ static const scenario scenarios[] = {
      2},
 };
 
-/* ---- the state of one run ------------------------------------------------------------------
- */
+/* ---- the state of one run ---------------------------------------------------------------- */
 
 typedef struct node_run {
     ebb_graph_node *node;
@@ -199,8 +198,7 @@ void ebb__explore_give(ebb__lock *lock)
     ebb__explore_point();
 }
 
-/* ---- what the threads do -------------------------------------------------------------------
- */
+/* ---- what the threads do ----------------------------------------------------------------- */
 
 static void payload_free(void *data)
 {
@@ -375,8 +373,7 @@ static void explore(const scenario *s, int most_preemptions, int64_t most_runs)
         print_message("%s: %lld runs\n", s->name, (long long)n_runs);
 }
 
-/* ---- tests ---------------------------------------------------------------------------------
- */
+/* ---- tests ------------------------------------------------------------------------------- */
 
 static int64_t runs_wanted(void)
 {

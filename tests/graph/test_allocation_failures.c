@@ -1,5 +1,6 @@
 /* test_allocation_failures.c - every allocation of every scenario is refused once: a clear
- * error, nothing changed, nothing leaked. SPDX-License-Identifier: MIT */
+ * error, nothing changed, nothing leaked.
+ * SPDX-License-Identifier: MIT */
 #include "support/graph_fixture.h"
 #include "support/graph_program.h"
 

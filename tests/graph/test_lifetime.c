@@ -114,8 +114,7 @@ static void backward_from_a_leaf_reaches_the_leaf_and_consumes_nothing(void **st
     assert_int_equal(consume(f->leaf), EBB_OK);
 }
 
-/* ---- order, state and kinds of a backward --------------------------------------------------
- */
+/* ---- order, state and kinds of a backward ------------------------------------------------ */
 
 typedef struct seen {
     uint32_t tags[16];
@@ -261,8 +260,7 @@ static void a_failing_visitor_of_a_kept_walk_changes_nothing(void **state)
     assert_int_equal(consume(last), EBB_OK);
 }
 
-/* ---- callbacks ----------------------------------------------------------------------------
- */
+/* ---- callbacks --------------------------------------------------------------------------- */
 
 /* A payload that holds a handle on another node, as a saved tensor with a history would. */
 typedef struct holder {

@@ -45,8 +45,7 @@ static void pool_end(ebb__pool *pool, const slabs *s)
     assert_int_equal(s->n_out, 0);
 }
 
-/* ---- objects exchanged between threads -----------------------------------------------------
- */
+/* ---- objects exchanged between threads --------------------------------------------------- */
 
 enum { N_BOXES = 512, N_THREADS = 4 };
 
@@ -120,8 +119,7 @@ static void objects_stay_whole_when_threads_free_each_others(void **state)
     pool_end(x.pool, &s);
 }
 
-/* ---- threads that come and go ---------------------------------------------------------------
- */
+/* ---- threads that come and go ------------------------------------------------------------ */
 
 static void *visitor_main(void *pool)
 {
@@ -201,8 +199,7 @@ static void a_new_pool_never_meets_the_parts_of_a_destroyed_one(void **state)
     pool_end(other, &s);
 }
 
-/* ---- refusals, counters, listed objects -----------------------------------------------------
- */
+/* ---- refusals, counters, listed objects -------------------------------------------------- */
 
 static void a_refused_slab_gives_null_and_the_pool_goes_on(void **state)
 {

@@ -45,8 +45,7 @@ static void space_end(ebb_graph_space *space)
     ebb_graph_space_destroy(space);
 }
 
-/* ---- independent graphs that share a parameter ---------------------------------------------
- */
+/* ---- independent graphs that share a parameter ------------------------------------------- */
 
 typedef struct trainer {
     ebb_graph_space *space;
@@ -110,8 +109,7 @@ static void threads_share_a_leaf_and_lose_no_contribution(void **state)
     space_end(space);
 }
 
-/* ---- one web for all -----------------------------------------------------------------------
- */
+/* ---- one web for all --------------------------------------------------------------------- */
 
 enum { N_SLOTS = 12 };
 
@@ -240,8 +238,7 @@ static void threads_share_one_web_of_nodes(void **state)
     pthread_mutex_destroy(&w.lock);
 }
 
-/* ---- races for one node --------------------------------------------------------------------
- */
+/* ---- races for one node ------------------------------------------------------------------ */
 
 typedef struct race {
     ebb_graph_space *space;
@@ -361,8 +358,7 @@ static void a_node_released_while_another_thread_severs_it_goes_once(void **stat
     space_end(r[0].space);
 }
 
-/* ---- the same answers as alone -------------------------------------------------------------
- */
+/* ---- the same answers as alone ----------------------------------------------------------- */
 
 typedef struct programmer {
     ebb_graph_space *space;
@@ -417,8 +413,7 @@ static void programs_on_several_threads_get_the_answers_they_get_alone(void **st
     space_end(space);
 }
 
-/* ---- fork ----------------------------------------------------------------------------------
- */
+/* ---- fork -------------------------------------------------------------------------------- */
 
 static int child_main(ebb_graph_space *old, ebb_graph_node *old_leaf)
 {

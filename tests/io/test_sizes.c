@@ -1,5 +1,6 @@
 /* test_sizes.c - shapes whose elements or bytes overflow: refused wherever a tensor can be
- * made. SPDX-License-Identifier: MIT */
+ * made.
+ * SPDX-License-Identifier: MIT */
 #include "io/files.h"
 
 static const int64_t big = INT64_C(1) << 31;

@@ -1,6 +1,7 @@
 /* test_liveness.c - the demo network holds little more than exact liveness: a training step at
  * most 1.6 times, an evaluation 1.8 times, each layer's forward 1.02 times; and nothing after a
- * step. SPDX-License-Identifier: MIT */
+ * step.
+ * SPDX-License-Identifier: MIT */
 #include "liveness/lifetimes.h"
 
 #include <ebb/ebb.h>
@@ -193,8 +194,7 @@ static void nothing_is_left_after_a_training_step(void **state)
     bench_close(&b);
 }
 
-/* ---- each layer alone
- * -------------------------------------------------------------------------------------- */
+/* ---- each layer alone -------------------------------------------------------------------- */
 typedef struct layers {
     ebb_context *ctx;
     ebb_nn_linear linear;

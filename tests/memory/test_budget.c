@@ -220,8 +220,7 @@ static void trimming_gives_free_chunks_back(void **state)
     test_context_end(&ctx);
 }
 
-/* ---- every refusal once ---------------------------------------------------------------------
- */
+/* ---- every refusal once ------------------------------------------------------------------ */
 
 enum { N_WORK = 700 };
 typedef struct work {

@@ -3,7 +3,8 @@
  *
  * After every step the uses of every needed value are counted afresh from what the program
  * holds, and contents are compared with what arithmetic says, through drops, recomputes and
- * writes. SPDX-License-Identifier: MIT */
+ * writes.
+ * SPDX-License-Identifier: MIT */
 #include "base/error.h"
 #include "support/memory_fixture.h"
 #include "support/numeric.h"
@@ -46,8 +47,7 @@ static unsigned below(unsigned n)
     return (unsigned)(numeric_next(&rng) % n);
 }
 
-/* ---- the definition -------------------------------------------------------------------------
- */
+/* ---- the definition ---------------------------------------------------------------------- */
 
 static void need(ebb__value *v)
 {
@@ -84,8 +84,7 @@ static void uses_are_those_of_the_definition(void)
     if (fault) fail_msg("%s", fault);
 }
 
-/* ---- steps ----------------------------------------------------------------------------------
- */
+/* ---- steps ------------------------------------------------------------------------------- */
 
 static slot *free_slot(void)
 {

@@ -213,8 +213,7 @@ static void a_tiny_output_is_remembered_only_while_saved(void **state)
     ebb__value_unuse(x);
 }
 
-/* ---- saves ----------------------------------------------------------------------------------
- */
+/* ---- saves ------------------------------------------------------------------------------- */
 
 static void saves_keep_bytes_until_given_back(void **state)
 {
@@ -288,8 +287,7 @@ static void the_last_bit_of_a_mask_stands_for_all_the_rest(void **state)
     ebb__record_release(r);
 }
 
-/* ---- long chains ----------------------------------------------------------------------------
- */
+/* ---- long chains ------------------------------------------------------------------------- */
 
 /* An untracked loop must not grow: at most EBB__RECIPE_DEPTH_MAX records at any time. */
 static void a_loop_holds_a_bounded_chain(void **state)

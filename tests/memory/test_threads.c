@@ -2,7 +2,8 @@
  *
  * As in the engine, operations run side by side, while dropping and making again is done by one
  * thread alone; uses, saves and handles come and go at any time. Meant for the thread
- * sanitizer; counts and contents are checked as well. SPDX-License-Identifier: MIT */
+ * sanitizer; counts and contents are checked as well.
+ * SPDX-License-Identifier: MIT */
 #include "base/error.h"
 #include "support/memory_fixture.h"
 #include "support/numeric.h"
@@ -166,8 +167,7 @@ static void shared_values_survive_all_threads(void **state)
     test_context_end(&ctx);
 }
 
-/* ---- a thread that only releases ------------------------------------------------------------
- */
+/* ---- a thread that only releases --------------------------------------------------------- */
 
 static void *release_run(void *value)
 {
@@ -199,8 +199,7 @@ static void a_new_thread_may_release_when_the_budget_is_full(void **state)
     test_context_end(&ctx);
 }
 
-/* ---- charges from all sides -----------------------------------------------------------------
- */
+/* ---- charges from all sides -------------------------------------------------------------- */
 
 static ebb__account *root, *child[2];
 

@@ -111,8 +111,7 @@ static void sizes_that_cannot_be_are_refused(void **state)
     test_same_bytes(&before, &after);
 }
 
-/* ---- adopted memory -------------------------------------------------------------------------
- */
+/* ---- adopted memory ---------------------------------------------------------------------- */
 
 static int n_done;
 static void count_done(void *user)
@@ -221,8 +220,7 @@ static void done_hooks_that_release_do_not_nest(void **state)
     assert_int_equal(n_done, N_NESTED);
 }
 
-/* ---- trace ----------------------------------------------------------------------------------
- */
+/* ---- trace ------------------------------------------------------------------------------- */
 
 typedef struct trace {
     size_t now, most;

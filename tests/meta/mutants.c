@@ -1,5 +1,6 @@
 /* mutants.c - cube (x^3), product (x y), flat (x + y over a broadcast) and soft (softmax of
- * rows), each sound and broken in single ways. SPDX-License-Identifier: MIT */
+ * rows), each sound and broken in single ways.
+ * SPDX-License-Identifier: MIT */
 #include "meta/mutants.h"
 #include "ops/ids.h"
 
@@ -8,8 +9,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* ---- kernels: f32 and f64, contiguous
- * --------------------------------------------------------------- */
+/* ---- kernels: f32 and f64, contiguous ---------------------------------------------------- */
 static double get(const ebb_view *v, int64_t i)
 {
     return v->dtype == EBB_F32 ? ((const float *)v->data)[i] : ((const double *)v->data)[i];
@@ -102,9 +102,7 @@ static ebb_status soft_forward(const ebb__call *c)
     return EBB_OK;
 }
 
-/* ---- rules
- * ---------------------------------------------------------------------------------------------
- */
+/* ---- rules ------------------------------------------------------------------------------- */
 static ebb_tensor *scaled(ebb_vjp *v, ebb_tensor *x, double factor)
 {
     return EBB_EMIT(v, mul_scalar, &factor, x);
@@ -198,8 +196,7 @@ static void soft_zero(ebb_vjp *v)
     soft_give(v, 0);
 }
 
-/* ---- descriptors
- * ------------------------------------------------------------------------------------------ */
+/* ---- descriptors ------------------------------------------------------------------------- */
 #define CUBE(op_name, kernel, rule, needed, by, more_flags)                                    \
     {                                                                                          \
         .op = {.name = op_name,                                                                \

@@ -107,8 +107,7 @@ static void engine_refuses_undeclared_reads(void **state)
     fail();
 }
 
-/* ---- a backend whose kernels are off, or write where they must not
- * -------------------------------------- */
+/* ---- a backend whose kernels are off, or write where they must not ----------------------- */
 static bool take_f32(ebb__call *c, void *backend)
 {
     (void)backend;

@@ -1,5 +1,6 @@
 /* large.h - samples beyond those of the descriptors: large enough for threads, vector loops and
- * a backend's kernels. SPDX-License-Identifier: MIT */
+ * a backend's kernels.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_TESTS_OPS_LARGE_H
 #define EBB_TESTS_OPS_LARGE_H
 

@@ -2,7 +2,8 @@
  * time.
  *
  * test_ops [FILTER]  runs the cases whose name contains FILTER ("gradient/softmax", "/f32");
- * names are kind/operation/inputs,attributes/type. SPDX-License-Identifier: MIT */
+ * names are kind/operation/inputs,attributes/type.
+ * SPDX-License-Identifier: MIT */
 #include "ops/ids.h"
 #include "ops/large.h"
 #include "support/op_harness.h"

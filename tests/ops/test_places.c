@@ -1,5 +1,6 @@
 /* test_places.c - reductions, views and index operations against plain loops over the elements:
- * which element goes where, what is added to what. SPDX-License-Identifier: MIT */
+ * which element goes where, what is added to what.
+ * SPDX-License-Identifier: MIT */
 #include "cases/cases.h"
 
 enum { A = 3, B = 4, C = 5, N = A * B * C };
@@ -28,8 +29,7 @@ static void expect_all(ebb_tensor *t, ebb_shape s, const double *want, double to
     case_expect(t, tolerance, want, n, what, __LINE__);
 }
 
-/* ---- reductions: `reduced` marks axes; each result gets its elements in C order
- * -------------------------- */
+/* ---- reductions: `reduced` marks axes; each result gets its elements in C order ---------- */
 typedef double (*fold)(const double *x, int64_t n);
 
 static double fold_sum(const double *x, int64_t n)
@@ -228,8 +228,7 @@ static void sums_of_many_small_floats_stay_exact(void **state)
     EXPECT(ebb_sum(flags, EBB_ALL), 0, 70000); /* not in u8 */
 }
 
-/* ---- views and copies: want(a, b, c) of the result's own place
- * -------------------------------------------- */
+/* ---- views and copies: want(a, b, c) of the result's own place --------------------------- */
 #define EACH(shape_, expr)                                                                     \
     do {                                                                                       \
         const ebb_shape s_ = shape_;                                                           \

@@ -1,6 +1,7 @@
 /* test_values.c - what elementwise operations compute, against the C library in twice the
  * precision: all kinds of floats (NaN, infinities, zeros, denormals), f32 and f64, vector loops
- * included. SPDX-License-Identifier: MIT */
+ * included.
+ * SPDX-License-Identifier: MIT */
 #include "cases/cases.h"
 
 #include <stdint.h>
@@ -204,8 +205,7 @@ static void functions_of_one_variable_are_right_to_the_last_places(void **state)
     assert_int_equal(n_wrong, 0);
 }
 
-/* ---- two variables
- * --------------------------------------------------------------------------------------- */
+/* ---- two variables ----------------------------------------------------------------------- */
 static double g_add(double x, double y)
 {
     return x + y;

@@ -1,6 +1,7 @@
 /* test_golden_nn.c - neural-network operations and their gradients against PyTorch's, in f64,
  * and in f32 to its precision. Inputs and cotangents are the waves of
- * scripts/golden/make_nn.py. SPDX-License-Identifier: MIT */
+ * scripts/golden/make_nn.py.
+ * SPDX-License-Identifier: MIT */
 #include "data/golden_nn.h"
 
 #include <ebb/ebb.h>

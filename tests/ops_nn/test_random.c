@@ -2,7 +2,8 @@
  * they say; dropout drops what it says and remembers it without a mask.
  *
  * Bounds on sample statistics are 6 standard errors: a right generator fails one in 10^9 times,
- * and seeds are fixed. SPDX-License-Identifier: MIT */
+ * and seeds are fixed.
+ * SPDX-License-Identifier: MIT */
 #include <ebb/ebb.h>
 
 #include <math.h>

@@ -155,8 +155,7 @@ static bool is_referenced(const entry *e)
     return e->node->refs > 1;
 }
 
-/* ---- register and consume -----------------------------------------------------------------
- */
+/* ---- register and consume ---------------------------------------------------------------- */
 
 void classic_register(classic *c, classic_node *node, const uint64_t *parents, uint32_t n)
 {
@@ -195,8 +194,7 @@ void classic_consume_node(classic *c, uint64_t id)
     consume(c, id, false);
 }
 
-/* ---- cleanup ------------------------------------------------------------------------------
- */
+/* ---- cleanup ----------------------------------------------------------------------------- */
 
 static void status_begin(classic *c, entry *e)
 {
@@ -375,8 +373,7 @@ size_t classic_n_nodes(const classic *c)
     return c->nodes.n;
 }
 
-/* ---- the driver ---------------------------------------------------------------------------
- */
+/* ---- the driver -------------------------------------------------------------------------- */
 
 classic *classic_create(unsigned mends)
 {

@@ -2,7 +2,8 @@
  *
  * The baseline of the graph benchmarks and the partner of a differential test. Nodes are ids in
  * a hash map; the map holds one reference on each, every user handle one more. A driver on top
- * keeps one step (the recorded rule) per node. SPDX-License-Identifier: MIT */
+ * keeps one step (the recorded rule) per node.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_TESTS_SUPPORT_CLASSIC_H
 #define EBB_TESTS_SUPPORT_CLASSIC_H
 
@@ -30,8 +31,7 @@ typedef struct classic_node { /* what a handle points at */
 classic *classic_create(unsigned mends);
 void classic_destroy(classic *c);
 
-/* ---- the driver ---------------------------------------------------------------------------
- */
+/* ---- the driver -------------------------------------------------------------------------- */
 /* A new node with one handle; n = 0 makes a leaf. */
 classic_node *classic_record(classic *c, classic_node *const *parents, uint32_t n);
 void classic_keep(classic *c, classic_node *node);
@@ -41,8 +41,7 @@ bool classic_backward(classic *c, classic_node *root,
                       void (*reached)(void *user, uint64_t leaf), void *user);
 bool classic_has_step(const classic *c, uint64_t id);
 
-/* ---- the manager itself -------------------------------------------------------------------
- */
+/* ---- the manager itself ------------------------------------------------------------------ */
 void classic_register(classic *c, classic_node *node, const uint64_t *parents, uint32_t n);
 void classic_consume_node(classic *c, uint64_t id);
 void classic_free_unavailable_nodes(classic *c);

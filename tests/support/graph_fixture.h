@@ -1,5 +1,6 @@
 /* graph_fixture.h - what the graph tests share: short calls, counting payloads, a failing
- * allocator. SPDX-License-Identifier: MIT */
+ * allocator.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_TESTS_SUPPORT_GRAPH_FIXTURE_H
 #define EBB_TESTS_SUPPORT_GRAPH_FIXTURE_H
 
@@ -10,8 +11,7 @@
 
 #include <cmocka.h>
 
-/* ---- allocator ----------------------------------------------------------------------------
- */
+/* ---- allocator --------------------------------------------------------------------------- */
 typedef struct graph_memory {
     ebb_allocator allocator;
     atomic_llong n_allocs, n_blocks, bytes;
@@ -19,8 +19,7 @@ typedef struct graph_memory {
 } graph_memory;
 void graph_memory_init(graph_memory *m, long long fail_at);
 
-/* ---- short calls; a refusal fails the test ------------------------------------------------
- */
+/* ---- short calls; a refusal fails the test ----------------------------------------------- */
 /* Counts payloads freed: pass &count as data with this. */
 void count_free(void *count);
 ebb_graph_node *leaf_new(ebb_graph_space *space);

@@ -1,7 +1,8 @@
 /* graph_program.c - random programs, and the running of a program on the library.
  *
  * Invariant: a run's payloads are its entries, so a free callback says which node's state went,
- * and a second one for the same node is seen. SPDX-License-Identifier: MIT */
+ * and a second one for the same node is seen.
+ * SPDX-License-Identifier: MIT */
 #include "graph_program.h"
 
 #include <stdlib.h>
@@ -107,8 +108,7 @@ void program_print(FILE *to, const program *p, int32_t n_steps)
     }
 }
 
-/* ---- the library's side -------------------------------------------------------------------
- */
+/* ---- the library's side ------------------------------------------------------------------ */
 
 void run_begin(run *r, const ebb_graph_space_options *options)
 {

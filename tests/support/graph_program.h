@@ -1,5 +1,6 @@
 /* graph_program.h - small programs over a graph: made at random or read from a trace, run on
- * the library, and answered from the definition by the oracle. SPDX-License-Identifier: MIT */
+ * the library, and answered from the definition by the oracle.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_TESTS_SUPPORT_GRAPH_PROGRAM_H
 #define EBB_TESTS_SUPPORT_GRAPH_PROGRAM_H
 
@@ -44,8 +45,7 @@ void program_free(program *p);
 /* As a trace (kept and chosen backs as comments). */
 void program_print(FILE *to, const program *p, int32_t n_steps);
 
-/* ---- what must hold, from the whole history -----------------------------------------------
- */
+/* ---- what must hold, from the whole history ---------------------------------------------- */
 typedef struct answer {
     uint8_t *state;   /* per node: ebb_graph_state; LIVE also for one freed while live */
     bool *is_alive;   /* per node: an interior node's payload is there */
@@ -58,8 +58,7 @@ typedef struct answer {
 void oracle_answer(answer *out, const program *p, int32_t n_steps);
 void answer_free(answer *a);
 
-/* ---- the same on the library --------------------------------------------------------------
- */
+/* ---- the same on the library ------------------------------------------------------------- */
 typedef struct run_entry {
     struct run *run;
     ebb_graph_node *node;

@@ -1,5 +1,6 @@
 /* graph_random.h - random programs run on the library and compared with the oracle at every
- * step. SPDX-License-Identifier: MIT */
+ * step.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_TESTS_SUPPORT_GRAPH_RANDOM_H
 #define EBB_TESTS_SUPPORT_GRAPH_RANDOM_H
 

@@ -14,8 +14,7 @@
 
 #include <cmocka.h>
 
-/* ---- the allocator --------------------------------------------------------------------------
- */
+/* ---- the allocator ----------------------------------------------------------------------- */
 
 static void *allocator_alloc(void *user, size_t bytes, size_t alignment)
 {
@@ -45,8 +44,7 @@ ebb_allocator test_allocator(test_memory *m)
     return (ebb_allocator){.alloc = allocator_alloc, .free = allocator_free, .user = m};
 }
 
-/* ---- contexts -------------------------------------------------------------------------------
- */
+/* ---- contexts ---------------------------------------------------------------------------- */
 
 ebb_status test_context_try(ebb_context *ctx, test_memory *m, size_t budget_bytes,
                             bool single_threaded)
@@ -112,8 +110,7 @@ void test_same_bytes(const ebb_stats *a, const ebb_stats *b)
                      b->bytes[kind]);
 }
 
-/* ---- the engine -----------------------------------------------------------------------------
- */
+/* ---- the engine -------------------------------------------------------------------------- */
 
 struct ebb_op {
     const char *name;

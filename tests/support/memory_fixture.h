@@ -6,8 +6,7 @@
 
 #include "memory/value.h"
 
-/* ---- the allocator --------------------------------------------------------------------------
- */
+/* ---- the allocator ----------------------------------------------------------------------- */
 typedef struct test_memory {
     atomic_llong n_allocs;        /* asked for so far */
     atomic_llong fail_at;         /* the one of this number (from 1) is refused; 0: none */
@@ -16,8 +15,7 @@ typedef struct test_memory {
 } test_memory;
 ebb_allocator test_allocator(test_memory *m);
 
-/* ---- contexts -------------------------------------------------------------------------------
- */
+/* ---- contexts ---------------------------------------------------------------------------- */
 /* Aborts the test where refused. */
 void test_context_init(ebb_context *ctx, test_memory *m, size_t budget_bytes,
                        bool single_threaded);
@@ -29,8 +27,7 @@ ebb_stats test_stats(const ebb_context *ctx);
 /* Every kind but CACHE is what it was. */
 void test_same_bytes(const ebb_stats *a, const ebb_stats *b);
 
-/* ---- the engine -----------------------------------------------------------------------------
- */
+/* ---- the engine -------------------------------------------------------------------------- */
 /* A value of n int32; element j of output k is 1 + k + 3 * (first input) + 5 * (second) + ...,
  * mod 2^32, where an input of another length is read modulo its length. */
 enum { TEST_N = 32 }; /* 128 bytes: not tiny */

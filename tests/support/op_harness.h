@@ -3,7 +3,8 @@
  *
  * A check returns NULL when the case passes, HARNESS_SKIP where it does not apply, else a
  * verdict (one line). So the checks can themselves be tested: tests/meta runs them on broken
- * operations. SPDX-License-Identifier: MIT */
+ * operations.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_TESTS_OP_HARNESS_H
 #define EBB_TESTS_OP_HARNESS_H
 
@@ -63,8 +64,7 @@ const char *harness_compare(const char *what, const harness_results *a,
 void harness_store(const ebb_view *v, const double *x);
 void harness_load(double *x, const ebb_view *v);
 
-/* ---- one run through the engine
- * ---------------------------------------------------------------- */
+/* ---- one run through the engine ---------------------------------------------------------- */
 typedef enum harness_layout {
     HARNESS_CONTIGUOUS,
     HARNESS_REVERSED, /* axes stored in the opposite order */
@@ -103,8 +103,7 @@ void harness_seeds(harness_results *seed, const harness_case *c, const harness_r
                    uint64_t salt);
 bool harness_differentiable(const harness_case *c);
 
-/* ---- one run of the descriptor's own functions, outside the engine
- * ------------------------------- */
+/* ---- one run of the descriptor's own functions, outside the engine ----------------------- */
 enum { HARNESS_MAX_BLOCKS = EBB__MAX_IN + EBB__MAX_OUT + EBB__MAX_AUX + 1 };
 /* Bytes between guards; aligned as the element type and no better (scratch: 64). */
 typedef struct harness_block {
@@ -129,8 +128,7 @@ const char *harness_direct_run(harness_direct *d, const harness_case *c, unsigne
 void harness_direct_results(harness_results *r, const harness_direct *d, bool with_aux);
 void harness_direct_end(harness_direct *d);
 
-/* ---- the checks
- * ------------------------------------------------------------------------------------ */
+/* ---- the checks -------------------------------------------------------------------------- */
 typedef const char *(*harness_check)(const harness_case *c);
 const char *harness_check_shape(const harness_case *c);
 const char *harness_check_gradient(const harness_case *c);

@@ -1,5 +1,6 @@
 /* op_harness_case.c - a case of the table-driven tests from a sample's text: shapes, attributes
- * and input values away from kinks and ties. SPDX-License-Identifier: MIT */
+ * and input values away from kinks and ties.
+ * SPDX-License-Identifier: MIT */
 #include "support/op_harness.h"
 
 #include <math.h>
@@ -9,8 +10,7 @@
 
 const char *const HARNESS_SKIP = "does not apply";
 
-/* ---- values
- * ---------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------ */
 bool harness_value_make(harness_value *v, ebb_dtype d, const ebb_shape *s)
 {
     *v = (harness_value){.dtype = d, .shape = *s, .n = ebb__n_elems(s)};
@@ -156,8 +156,7 @@ void harness_load(double *x, const ebb_view *v)
     }
 }
 
-/* ---- the text of a sample
- * --------------------------------------------------------------------------- */
+/* ---- the text of a sample ---------------------------------------------------------------- */
 static bool dtype_by_name(ebb_dtype *out, const char *text, size_t length)
 {
     for (int d = EBB_F32; d <= EBB_BOOL; d++) {
@@ -219,8 +218,7 @@ bool harness_case_has_f32_form(const ebb_sample *sample)
     return any;
 }
 
-/* ---- attributes
- * --------------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------- */
 static const char *parse_attr_value(void *to, const ebb_attr_spec *spec, const char *text)
 {
     int64_t ints[EBB_MAX_DIMS] = {0}, n = 0;
@@ -291,8 +289,7 @@ static const char *parse_attr(unsigned char *attr, const ebb_op *op, const char 
     return NULL;
 }
 
-/* ---- input values
- * --------------------------------------------------------------------------------------- */
+/* ---- input values ------------------------------------------------------------------------ */
 /* Moves x in [lo, hi] away from the kink without changing the order. */
 static double avoid_kink(double x, double lo, double hi, double kink)
 {

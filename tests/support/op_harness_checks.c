@@ -1,5 +1,6 @@
 /* op_harness_checks.c - the checks that compare two runs of one case, and the list of all
- * kinds. SPDX-License-Identifier: MIT */
+ * kinds.
+ * SPDX-License-Identifier: MIT */
 #include "support/op_harness.h"
 
 #include "base/context.h"
@@ -18,8 +19,7 @@ static const char *engine_run(harness_results *out, harness_results *grads,
     return harness_run(out, grads, c, o) == EBB_OK ? NULL : verdict("%s", ebb_error_message());
 }
 
-/* ---- 1: the written shape is the predicted one, guards stay, every element is written
- * ------------ */
+/* ---- 1: the written shape is the predicted one, guards stay, every element is written ---- */
 static const char *direct_results(harness_results *r, const harness_case *c, unsigned char fill,
                                   bool recompute)
 {
@@ -61,8 +61,7 @@ const char *harness_check_shape(const harness_case *c)
     return fault;
 }
 
-/* ---- 5: what was dropped is made again, bit for bit
- * -------------------------------------------------- */
+/* ---- 5: what was dropped is made again, bit for bit -------------------------------------- */
 static const char *kernel_again(const harness_case *c)
 {
     harness_results one = {0}, two = {0};
@@ -95,8 +94,7 @@ const char *harness_check_recompute(const harness_case *c)
     return fault;
 }
 
-/* ---- 6: layouts
- * ------------------------------------------------------------------------------------------ */
+/* ---- 6: layouts -------------------------------------------------------------------------- */
 static const char *compare_layout(const harness_case *c, const harness_value *in,
                                   harness_layout layout, const char *what)
 {
@@ -170,8 +168,7 @@ const char *harness_check_layout(const harness_case *c)
     return fault;
 }
 
-/* ---- lengths: what an element becomes does not depend on where it stands
- * ----------------------------- */
+/* ---- lengths: what an element becomes does not depend on where it stands ----------------- */
 static const char *same_start(const char *what, const harness_results *part,
                               const harness_results *whole, int64_t n)
 {
@@ -233,8 +230,7 @@ const char *harness_check_lengths(const harness_case *c)
     return fault;
 }
 
-/* ---- 8: backends against reference, f32 against f64
- * ------------------------------------------------------ */
+/* ---- 8: backends against reference, f32 against f64 -------------------------------------- */
 const char *harness_check_override(const harness_case *c)
 {
     harness_direct d, reference;
@@ -275,8 +271,7 @@ const char *harness_check_precision(const harness_case *c)
     return fault;
 }
 
-/* ---- 10: the same again, bit for bit, and nothing is left behind
- * ------------------------------------------- */
+/* ---- 10: the same again, bit for bit, and nothing is left behind ------------------------- */
 const char *harness_check_repeat(const harness_case *c)
 {
     ebb_stats before, after;
@@ -299,8 +294,7 @@ const char *harness_check_repeat(const harness_case *c)
     return fault;
 }
 
-/* ---- the descriptor itself
- * ----------------------------------------------------------------------------------- */
+/* ---- the descriptor itself --------------------------------------------------------------- */
 const char *harness_check_table(const ebb_op *op)
 {
     if (!op->doc || strlen(op->doc) < 5) return verdict("%s: no sentence", op->name);

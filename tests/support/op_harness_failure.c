@@ -13,8 +13,7 @@
 
 enum { MAX_REFUSALS = 400, MAX_STEPS = 24 };
 
-/* ---- an allocator that refuses its k-th call
- * --------------------------------------------------------- */
+/* ---- an allocator that refuses its k-th call --------------------------------------------- */
 typedef struct refusing {
     int64_t n_calls, refuse_at, n_live; /* refuse_at < 0: never */
 } refusing;
@@ -121,8 +120,7 @@ const char *harness_check_failure(const harness_case *c)
     return fault;
 }
 
-/* ---- every budget step
- * ----------------------------------------------------------------------------------- */
+/* ---- every budget step ------------------------------------------------------------------- */
 /* Leaves `room` bytes to charge and runs. */
 static const char *run_in_room(bool *failed, const harness_case *c, ebb_context *ctx,
                                size_t room)

@@ -2,7 +2,8 @@
  *
  * With random cotangents, never ones: the gradient of sum(softmax(x)) is 0, so a loss that sums
  * lets a zero or a sign-flipped softmax rule pass (measured: error 3.8e-11 for all three; with
- * a random cotangent 2.5e-11, 1.4e-1 and 2.8e-1). SPDX-License-Identifier: MIT */
+ * a random cotangent 2.5e-11, 1.4e-1 and 2.8e-1).
+ * SPDX-License-Identifier: MIT */
 #include "support/op_harness.h"
 
 #include <math.h>

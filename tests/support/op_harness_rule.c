@@ -2,7 +2,8 @@
  *
  * The host hands out values it holds itself, notes each read, and can poison any of them. So
  * `need` is checked from both sides: a read that is not declared is a fault, and so is a
- * declared value on which no sample's gradient depends. SPDX-License-Identifier: MIT */
+ * declared value on which no sample's gradient depends.
+ * SPDX-License-Identifier: MIT */
 #include "support/op_harness.h"
 
 #include "base/context.h"

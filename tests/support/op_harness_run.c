@@ -1,8 +1,8 @@
 /* op_harness_run.c - a case through the engine: forward, gradients, gradients of gradients.
  *
  * Every run makes its tensors anew inside one scope, with the random counter set back, so two
- * runs of one case see the same inputs and draw the same numbers. SPDX-License-Identifier: MIT
- */
+ * runs of one case see the same inputs and draw the same numbers.
+ * SPDX-License-Identifier: MIT */
 #include "support/op_harness.h"
 
 #include "autodiff/engine.h"
@@ -41,8 +41,7 @@ typedef struct run {
     int32_t n_roots, n_leaves;
 } run;
 
-/* ---- tensors of a given layout
- * ----------------------------------------------------------------------- */
+/* ---- tensors of a given layout ----------------------------------------------------------- */
 static bool equal_along(const harness_value *v, int64_t axis)
 {
     int64_t inner = 1;
@@ -102,9 +101,7 @@ ebb_status harness_tensor(ebb_tensor **out, ebb_context *ctx, const harness_valu
     return ebb__tensor_create(out, ctx, storage, &view, offset);
 }
 
-/* ---- forward
- * -------------------------------------------------------------------------------------------
- */
+/* ---- forward ----------------------------------------------------------------------------- */
 static ebb_status run_forward(run *r, const harness_case *c, const harness_options *o,
                               bool record)
 {
@@ -158,8 +155,7 @@ static ebb_status read_results(harness_results *out, run *r)
     return EBB_OK;
 }
 
-/* ---- gradients
- * ------------------------------------------------------------------------------------------ */
+/* ---- gradients --------------------------------------------------------------------------- */
 static ebb_status make_seeds(run *r, bool as_leaves)
 {
     const harness_case *c = r->c;

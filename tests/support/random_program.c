@@ -3,7 +3,8 @@
  * A program is a function of its seed alone: which operations, which inputs, which handles go
  * when. Values do not influence it, so it can be run again at a shifted point. Every operand is
  * gathered from the elements of an older tensor and squeezed into the operation's range by a
- * sine. SPDX-License-Identifier: MIT */
+ * sine.
+ * SPDX-License-Identifier: MIT */
 #include "support/random_program.h"
 
 #include "autodiff/engine.h"
@@ -44,8 +45,7 @@ typedef struct program_result {
     double product[N_LEAVES][12]; /* of the Hessian with a vector, where asked for */
 } program_result;
 
-/* ---- operands
- * ------------------------------------------------------------------------------------------ */
+/* ---- operands ---------------------------------------------------------------------------- */
 /* Not std: a gather may give it equal elements, and there it has a kink (sqrt at 0). */
 static bool usable(const ebb_op *op)
 {
@@ -110,9 +110,7 @@ static ebb_status make_operands(program *p, const harness_case *c, ebb_tensor **
     return EBB_OK;
 }
 
-/* ---- steps
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- steps ------------------------------------------------------------------------------- */
 static void drop_something(program *p)
 {
     int64_t at = p->n_pool ? numeric_below(&p->chaos, p->n_pool) : 0;
@@ -256,9 +254,7 @@ static ebb_status run_once(program_result *r, uint64_t seed, int32_t max_ops, co
     return status;
 }
 
-/* ---- what must hold
- * -------------------------------------------------------------------------------------------
- */
+/* ---- what must hold ---------------------------------------------------------------------- */
 static const char *nothing_left(const char *what, uint64_t seed, ebb_context *ctx,
                                 const ebb_stats *before)
 {

@@ -1,6 +1,7 @@
 /* random_program.h - programs drawn at random from the table of operations, run several ways
  * that must agree: plainly, with values dropped and handles released at random moments, with
- * too little memory, and against central differences. SPDX-License-Identifier: MIT */
+ * too little memory, and against central differences.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_TESTS_RANDOM_PROGRAM_H
 #define EBB_TESTS_RANDOM_PROGRAM_H
 

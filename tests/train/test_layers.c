@@ -1,5 +1,6 @@
 /* test_layers.c - layers: shapes, PyTorch's LSTM cell, running statistics, gradients through
- * them. SPDX-License-Identifier: MIT */
+ * them.
+ * SPDX-License-Identifier: MIT */
 #include "support/fixture.h"
 
 #include "data/golden_train.h"

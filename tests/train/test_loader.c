@@ -1,5 +1,6 @@
 /* test_loader.c - batches: every row once, the same order from the same seed, failed reads,
- * ends. SPDX-License-Identifier: MIT */
+ * ends.
+ * SPDX-License-Identifier: MIT */
 #include "support/fixture.h"
 
 #include <pthread.h>
@@ -183,8 +184,7 @@ static void memory_is_steady_and_all_given_back(void **state)
     assert_int_equal(s.used_bytes, before);
 }
 
-/* ---- a reader of the user's
- * ---------------------------------------------------------------------- */
+/* ---- a reader of the user's -------------------------------------------------------------- */
 
 typedef struct reader {
     pthread_t caller;

@@ -304,8 +304,7 @@ static void an_optimizer_outlives_its_set_and_may_go_with_the_context(void **sta
     ebb_context_destroy(ctx);
 }
 
-/* ---- every allocation refused once
- * --------------------------------------------------------------- */
+/* ---- every allocation refused once ------------------------------------------------------- */
 
 static int64_t n_until_refusal; /* < 0: never */
 

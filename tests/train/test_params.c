@@ -221,8 +221,7 @@ static void freezing_a_subtree_stops_its_gradients(void **state)
     assert_false(ebb_has_grad(top.weight));
 }
 
-/* ---- files
- * --------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------- */
 
 static char file[] = "/tmp/ebb_test_params_XXXXXX";
 

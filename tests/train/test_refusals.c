@@ -1,5 +1,6 @@
 /* test_refusals.c - memory refused at every step of a budget: whatever is being made says so
- * once, leaves nothing behind, and works where there is enough. SPDX-License-Identifier: MIT */
+ * once, leaves nothing behind, and works where there is enough.
+ * SPDX-License-Identifier: MIT */
 #include "support/fixture.h"
 
 #include <stdio.h>
@@ -10,8 +11,7 @@
 static char file[] = "/tmp/ebb_test_refusals_XXXXXX";
 static const ebb_loader_options shuffled = {.shuffle = true};
 
-/* ---- what is made; each takes back what it made, whether it failed or not
- * ------------------------ */
+/* ---- what is made; each takes back what it made, whether it failed or not ---------------- */
 
 static ebb_status build_set(ebb_context *ctx)
 {
@@ -94,8 +94,7 @@ static ebb_status step_twice(ebb_context *ctx)
     return s;
 }
 
-/* ---- every budget
- * -------------------------------------------------------------------------------- */
+/* ---- every budget ------------------------------------------------------------------------ */
 
 typedef ebb_status made(ebb_context *ctx);
 

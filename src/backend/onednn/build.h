@@ -2,7 +2,8 @@
  *
  * `worth` is a cheap look at sizes alone, made at every application: is the work large enough
  * for oneDNN's fixed cost? `build` runs once per key; what it cannot express it leaves as an
- * error in the plan, and the reference kernel keeps that key. SPDX-License-Identifier: MIT */
+ * error in the plan, and the reference kernel keeps that key.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_BACKEND_ONEDNN_BUILD_H
 #define EBB_BACKEND_ONEDNN_BUILD_H
 

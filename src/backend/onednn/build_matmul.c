@@ -1,5 +1,6 @@
 /* build_matmul.c - plans for matrix products: matmul (batched, transposed by strides) and
- * linear. SPDX-License-Identifier: MIT */
+ * linear.
+ * SPDX-License-Identifier: MIT */
 #include "backend/onednn/build.h"
 
 /* Multiplications below which the reference kernel is done before oneDNN has started. */

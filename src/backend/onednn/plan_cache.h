@@ -4,7 +4,8 @@
  * built, run or destroyed. A plan is handed out twice: at plan time as a ticket, which keeps
  * nothing alive (the application may never run), and for its run as a pin, which does. A ticket
  * whose plan was displaced meanwhile is stale and pins nothing. Refusals are kept like plans,
- * so that oneDNN is asked once. SPDX-License-Identifier: MIT */
+ * so that oneDNN is asked once.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_BACKEND_ONEDNN_PLAN_CACHE_H
 #define EBB_BACKEND_ONEDNN_PLAN_CACHE_H
 

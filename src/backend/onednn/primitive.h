@@ -2,7 +2,8 @@
  *
  * primitive_v2.c and primitive_v3.c put them into the calls of versions 2 and 3, of which the
  * header at hand picks one; another version needs another such file and nothing else. Every
- * tensor is single precision. SPDX-License-Identifier: MIT */
+ * tensor is single precision.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_BACKEND_ONEDNN_PRIMITIVE_H
 #define EBB_BACKEND_ONEDNN_PRIMITIVE_H
 

@@ -2,7 +2,8 @@
  *
  * Contraction is off in the whole build (ISO C mode), so a clone rounds as the plain loop does,
  * apart from the order of sums that are vectorised by hand. Sanitizers run before the loader's
- * choice and do not survive it. SPDX-License-Identifier: MIT */
+ * choice and do not survive it.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_OPS_KERNELS_CLONES_H
 #define EBB_OPS_KERNELS_CLONES_H
 

@@ -3,7 +3,8 @@
  * Two ways, chosen by the shape: where the last axis is reduced, each output is a row of
  * elements; where it is kept, a block of outputs is fed position by position. Work on few
  * outputs is cut into parts along the reduced positions, whose accumulators are merged in
- * order. SPDX-License-Identifier: MIT */
+ * order.
+ * SPDX-License-Identifier: MIT */
 #include "ops/kernels/fold.h"
 
 #include "ops/kernels/walk.h"

@@ -3,7 +3,8 @@
  *
  * The order in which elements are combined follows from the shape alone: strides, threads and
  * memory do not change a bit of the result. Reduced positions are counted in C order of the
- * reduced axes. SPDX-License-Identifier: MIT */
+ * reduced axes.
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_OPS_KERNELS_FOLD_H
 #define EBB_OPS_KERNELS_FOLD_H
 

@@ -1,6 +1,7 @@
 /* numbers.h - includes the file EBB_TYPED once per dtype: T the element type, A what it is
  * summed in (double or int64_t), FN(name) the name with the dtype's. no include guard: it is
- * used several times. SPDX-License-Identifier: MIT */
+ * used several times.
+ * SPDX-License-Identifier: MIT */
 #define T float
 #define A double
 #define FN(name) name##_f32

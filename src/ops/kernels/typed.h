@@ -2,7 +2,8 @@
  *
  * In it: T the element type, FN(name) the name with _f32 or _f64, and the C library's functions
  * for T. Sums that must not lose digits are made in double for both; no include guard: a file
- * may use it for several .inl files. SPDX-License-Identifier: MIT */
+ * may use it for several .inl files.
+ * SPDX-License-Identifier: MIT */
 #define T float
 #define FN(name) name##_f32
 #define EXP expf

@@ -4,7 +4,8 @@
  * 2 ulp off (checked against libm's f64 over the floats by tests) and right at NaN, infinities,
  * zeros and denormals. Polynomials are minimax fits of degree as given; no contraction is
  * assumed. Source: argument reductions as in Cody & Waite, Software Manual for the Elementary
- * Functions (1980). SPDX-License-Identifier: MIT */
+ * Functions (1980).
+ * SPDX-License-Identifier: MIT */
 #ifndef EBB_OPS_KERNELS_VMATH_H
 #define EBB_OPS_KERNELS_VMATH_H
 
