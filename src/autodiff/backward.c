@@ -321,7 +321,7 @@ static ebb_status backward_checked(ebb__backward *b, ebb__graph_place *places)
 ebb_status ebb__backward_run(const ebb__backward_args *a)
 {
     for (int64_t j = 0; j < a->n_inputs; j++) a->grads_out[j] = NULL;
-    EBB_TRY(ebb__scope_required());
+    if (a->inputs) EBB_TRY(ebb__scope_required()); /* results need an owner */
     enum { FEW = 16 };
     ebb__graph_place few[FEW], *places = few;
     int64_t n = a->n_roots + a->n_inputs;

@@ -230,6 +230,20 @@ static void a_leaf_that_is_its_own_loss_gets_one(void **state)
     }
 }
 
+static void backward_into_slots_needs_no_scope(void **state)
+{
+    ebb_context *ctx = *state;
+    ebb_scope scope = ebb_scope_begin(0, NULL);
+    ebb_tensor *x = ebb_keep(leaf_scalar(ctx, 3)), *y = ebb_keep(ebb_mul(x, x)), *g;
+    ebb_scope_end(scope);
+    assert_status(ebb_grad(&g, &y, NULL, 1, &x, 1, NULL), EBB_E_MISUSE);
+    assert_ok(ebb_backward(y, NULL));
+    EBB_SCOPE(look);
+    assert_float_equal(grad_item(x), 6, 0);
+    ebb_release(y);
+    ebb_release(x);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -250,6 +264,7 @@ int main(void)
         T(sixty_doublings_have_gradient_two_to_the_sixty),
         T(each_leaf_has_gradient_bytes_of_its_own),
         T(a_leaf_that_is_its_own_loss_gets_one),
+        T(backward_into_slots_needs_no_scope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
