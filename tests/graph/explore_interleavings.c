@@ -322,19 +322,23 @@ static void run_check(void)
         if (x.nodes[i].is_made && x.nodes[i].freed != 1) fault("a payload was not freed once");
 }
 
+/* A stack of its own, kept between runs; thread_main(t) runs on it. */
+static void thread_prepare(int t)
+{
+    coroutine *c = &x.threads[t];
+    void *kept = c->stack;
+    *c = (coroutine){.stack = kept ? kept : malloc(STACK_BYTES)};
+    getcontext(&c->context);
+    c->context.uc_stack.ss_sp = x.threads[t].stack;
+    c->context.uc_stack.ss_size = STACK_BYTES;
+    makecontext(&c->context, (void (*)(void))thread_main, 1, t);
+}
+
 /* One run with the first n_fixed choices given. */
 static const char *run_once(void)
 {
     run_setup();
-    for (int t = 0; t < x.n_threads; t++) {
-        coroutine *c = &x.threads[t];
-        char *stack = c->stack ? c->stack : malloc(STACK_BYTES);
-        *c = (coroutine){.stack = stack};
-        getcontext(&c->context);
-        c->context.uc_stack.ss_sp = stack;
-        c->context.uc_stack.ss_size = STACK_BYTES;
-        makecontext(&c->context, (void (*)(void))thread_main, 1, t);
-    }
+    for (int t = 0; t < x.n_threads; t++) thread_prepare(t);
     x.current = 0;
     swapcontext(&x.outside, &x.threads[0].context);
     ebb__graph_pending = (pending_list){0};
