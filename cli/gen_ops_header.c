@@ -127,8 +127,9 @@ static void write_wrapper(FILE *f, const ebb_op *op)
              op->name);
     gen_write_list(f, text, &all, ")\n");
     fputs("{\n    ebb__at(file, line);\n", f);
-    snprintf(text, sizeof text, "    return (ebb_%s)(", op->name);
+    snprintf(text, sizeof text, "    %sresult_ = (ebb_%s)(", gen_returns(op), op->name);
     gen_write_list(f, text, &args, ");\n");
+    fputs("    ebb__at(NULL, 0);\n    return result_;\n", f);
     fprintf(f, "}\n#define ebb_%s(...) ebb__%s_at(__FILE__, __LINE__, __VA_ARGS__)\n", op->name,
             op->name);
 }

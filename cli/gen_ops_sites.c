@@ -13,14 +13,27 @@ typedef struct site {
 
 #define CTX "ebb_context *ctx"
 #define DATA CTX ", ebb_dtype d, ebb_shape s"
-#define STATUS "EBB_NODISCARD ebb_status "
-#define TENSOR "EBB_NODISCARD ebb_tensor *"
+#define NODISCARD "EBB_NODISCARD "
+#define STATUS NODISCARD "ebb_status "
+#define TENSOR NODISCARD "ebb_tensor *"
 
 static const site sites[] = {
     {TENSOR, "tensor_copy", DATA ", const void *data, size_t data_bytes"},
     {TENSOR, "tensor_adopt",
      DATA ", void *data, size_t data_bytes, void (*done)(void *user), void *user"},
+    {"ebb_dtype ", "dtype_of", "const ebb_tensor *t"},
+    {"int64_t ", "rank", "const ebb_tensor *t"},
     {"int64_t ", "dim", "const ebb_tensor *t, int64_t axis"},
+    {"int64_t ", "n_elems", "const ebb_tensor *t"},
+    {"ebb_shape ", "shape_get", "const ebb_tensor *t"},
+    {"size_t ", "n_bytes", "const ebb_tensor *t"},
+    {"size_t ", "storage_bytes", "const ebb_tensor *t"},
+    {"bool ", "requires_grad", "const ebb_tensor *t"},
+    {"bool ", "has_grad", "const ebb_tensor *leaf"},
+    {"ebb_context *", "context_of", "const ebb_tensor *t"},
+    {TENSOR, "empty", DATA ", ebb_kind kind"},
+    {STATUS, "set_kind", "ebb_tensor *t, ebb_kind kind"},
+    {NODISCARD "void *", "alloc", CTX ", size_t bytes, ebb_kind kind"},
     {"double ", "item", "ebb_tensor *t"},
     {STATUS, "check", "const ebb_tensor *t"},
     {STATUS, "set_requires_grad", "ebb_tensor *t, bool on"},
@@ -74,6 +87,7 @@ static const site sites[] = {
     {STATUS, "minimize",
      "ebb_optimizer *opt, ebb_tensor *loss, const ebb_minimize_options *options"},
     {STATUS, "optimizer_step", "ebb_optimizer *opt"},
+    {"void ", "optimizer_set_lr", "ebb_optimizer *opt, double lr"},
     {STATUS, "loader_create",
      "ebb_loader **out, ebb_tensor *const *fields, int64_t n_fields, int64_t batch_size, "
      "const ebb_loader_options *options"},
@@ -121,6 +135,7 @@ static const char head_text[] =
     "\n"
     "#include <ebb/custom.h>\n"
     "#include <ebb/data.h>\n"
+    "#include <ebb/extend.h>\n"
     "#include <ebb/grad.h>\n"
     "#include <ebb/nn.h>\n"
     "#include <ebb/optim.h>\n"
@@ -167,8 +182,15 @@ static void write_site(FILE *f, const site *s)
     gen_write_list(f, text, &params, ")\n");
     fputs("{\n    ebb__at(file, line);\n", f);
     bool is_void = strcmp(s->returns, "void ") == 0;
-    snprintf(text, sizeof text, "    %s(ebb_%s)(", is_void ? "" : "return ", s->name);
+    const char *type =
+        s->returns +
+        (strncmp(s->returns, NODISCARD, sizeof NODISCARD - 1) == 0 ? sizeof NODISCARD - 1 : 0);
+    snprintf(text, sizeof text, "    %s%s(ebb_%s)(", is_void ? "" : type,
+             is_void ? "" : "result_ = ", s->name);
     gen_write_list(f, text, &args, ");\n");
+    /* A later call without a wrapper must not speak of this line. */
+    fputs("    ebb__at(NULL, 0);\n", f);
+    if (!is_void) fputs("    return result_;\n", f);
     fprintf(f, "}\n#define ebb_%s(...) ebb__%s_at(__FILE__, __LINE__, __VA_ARGS__)\n", s->name,
             s->name);
 }

@@ -26,13 +26,6 @@ find_package(ZLIB REQUIRED)
 target_include_directories(ebb_needs SYSTEM INTERFACE ${ZLIB_INCLUDE_DIRS})
 ebb_need(z "${ZLIB_LIBRARIES}")
 
-find_package(PNG QUIET)
-if(PNG_FOUND)
-    target_include_directories(ebb_needs SYSTEM INTERFACE ${PNG_INCLUDE_DIRS})
-    target_compile_definitions(ebb_needs INTERFACE EBB_HAVE_PNG=1)
-    find_library(EBB_PNG_LIBRARY NAMES png png16)
-    ebb_need(png "${EBB_PNG_LIBRARY}")
-endif()
 
 set(ebb_have_onednn FALSE)
 if(EBB_ONEDNN)

@@ -41,7 +41,7 @@ if(sources)
     add_custom_target(
         regen
         COMMAND gen_ops "${PROJECT_SOURCE_DIR}"
-        COMMENT "Writing include/ebb/ops.h, src/api/ops_gen.c and docs/ops.md"
+        COMMENT "Writing include/ebb/ops.h, include/ebb/sites.h, src/api/ops_gen.c and docs/ops.md"
         VERBATIM)
 endif()
 

@@ -5,7 +5,7 @@
 # SPDX-License-Identifier: MIT
 set -euo pipefail
 
-build="cmake ninja-build pkg-config gcc g++ python3 libcjson-dev zlib1g-dev libpng-dev libdnnl-dev"
+build="cmake ninja-build pkg-config gcc g++ python3 libcjson-dev zlib1g-dev libdnnl-dev"
 data="dataset-fashion-mnist"
 test="libcmocka-dev valgrind spin clang-format-14"
 fuzz="clang-14 libclang-rt-14-dev"

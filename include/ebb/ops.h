@@ -574,189 +574,243 @@ static inline EBB_NODISCARD ebb_tensor *ebb__add_at(const char *file, int32_t li
                                                     ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_add)(x, y);
+    ebb_tensor *result_ = (ebb_add)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_add(...) ebb__add_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__sub_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_sub)(x, y);
+    ebb_tensor *result_ = (ebb_sub)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_sub(...) ebb__sub_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__mul_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_mul)(x, y);
+    ebb_tensor *result_ = (ebb_mul)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_mul(...) ebb__mul_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__div_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_div)(x, y);
+    ebb_tensor *result_ = (ebb_div)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_div(...) ebb__div_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__neg_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_neg)(x);
+    ebb_tensor *result_ = (ebb_neg)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_neg(...) ebb__neg_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__abs_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_abs)(x);
+    ebb_tensor *result_ = (ebb_abs)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_abs(...) ebb__abs_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__sign_at(const char *file, int32_t line,
                                                      ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_sign)(x);
+    ebb_tensor *result_ = (ebb_sign)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_sign(...) ebb__sign_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__sqrt_at(const char *file, int32_t line,
                                                      ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_sqrt)(x);
+    ebb_tensor *result_ = (ebb_sqrt)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_sqrt(...) ebb__sqrt_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__rsqrt_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_rsqrt)(x);
+    ebb_tensor *result_ = (ebb_rsqrt)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_rsqrt(...) ebb__rsqrt_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__reciprocal_at(const char *file, int32_t line,
                                                            ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_reciprocal)(x);
+    ebb_tensor *result_ = (ebb_reciprocal)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_reciprocal(...) ebb__reciprocal_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__square_at(const char *file, int32_t line,
                                                        ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_square)(x);
+    ebb_tensor *result_ = (ebb_square)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_square(...) ebb__square_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__exp_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_exp)(x);
+    ebb_tensor *result_ = (ebb_exp)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_exp(...) ebb__exp_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__expm1_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_expm1)(x);
+    ebb_tensor *result_ = (ebb_expm1)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_expm1(...) ebb__expm1_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__log_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_log)(x);
+    ebb_tensor *result_ = (ebb_log)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_log(...) ebb__log_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__log1p_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_log1p)(x);
+    ebb_tensor *result_ = (ebb_log1p)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_log1p(...) ebb__log1p_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__sin_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_sin)(x);
+    ebb_tensor *result_ = (ebb_sin)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_sin(...) ebb__sin_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__cos_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_cos)(x);
+    ebb_tensor *result_ = (ebb_cos)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_cos(...) ebb__cos_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__erf_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_erf)(x);
+    ebb_tensor *result_ = (ebb_erf)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_erf(...) ebb__erf_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__floor_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_floor)(x);
+    ebb_tensor *result_ = (ebb_floor)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_floor(...) ebb__floor_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__ceil_at(const char *file, int32_t line,
                                                      ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_ceil)(x);
+    ebb_tensor *result_ = (ebb_ceil)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_ceil(...) ebb__ceil_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__round_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_round)(x);
+    ebb_tensor *result_ = (ebb_round)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_round(...) ebb__round_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__trunc_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_trunc)(x);
+    ebb_tensor *result_ = (ebb_trunc)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_trunc(...) ebb__trunc_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__add_scalar_at(const char *file, int32_t line,
                                                            ebb_tensor *x, double a)
 {
     ebb__at(file, line);
-    return (ebb_add_scalar)(x, a);
+    ebb_tensor *result_ = (ebb_add_scalar)(x, a);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_add_scalar(...) ebb__add_scalar_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__mul_scalar_at(const char *file, int32_t line,
                                                            ebb_tensor *x, double a)
 {
     ebb__at(file, line);
-    return (ebb_mul_scalar)(x, a);
+    ebb_tensor *result_ = (ebb_mul_scalar)(x, a);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_mul_scalar(...) ebb__mul_scalar_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__pow_scalar_at(const char *file, int32_t line,
                                                            ebb_tensor *x, double a)
 {
     ebb__at(file, line);
-    return (ebb_pow_scalar)(x, a);
+    ebb_tensor *result_ = (ebb_pow_scalar)(x, a);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_pow_scalar(...) ebb__pow_scalar_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__pow_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_pow)(x, y);
+    ebb_tensor *result_ = (ebb_pow)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_pow(...) ebb__pow_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__clamp_at(const char *file, int32_t line,
                                                       ebb_tensor *x, double lo, double hi)
 {
     ebb__at(file, line);
-    return (ebb_clamp)(x, lo, hi);
+    ebb_tensor *result_ = (ebb_clamp)(x, lo, hi);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_clamp(...) ebb__clamp_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__full_at(const char *file, int32_t line,
@@ -764,7 +818,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__full_at(const char *file, int32_t l
                                                      ebb_shape shape, double value)
 {
     ebb__at(file, line);
-    return (ebb_full)(ctx, dtype, shape, value);
+    ebb_tensor *result_ = (ebb_full)(ctx, dtype, shape, value);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_full(...) ebb__full_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__zeros_at(const char *file, int32_t line,
@@ -772,7 +828,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__zeros_at(const char *file, int32_t 
                                                       ebb_shape shape)
 {
     ebb__at(file, line);
-    return (ebb_zeros)(ctx, dtype, shape);
+    ebb_tensor *result_ = (ebb_zeros)(ctx, dtype, shape);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_zeros(...) ebb__zeros_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__ones_at(const char *file, int32_t line,
@@ -780,14 +838,18 @@ static inline EBB_NODISCARD ebb_tensor *ebb__ones_at(const char *file, int32_t l
                                                      ebb_shape shape)
 {
     ebb__at(file, line);
-    return (ebb_ones)(ctx, dtype, shape);
+    ebb_tensor *result_ = (ebb_ones)(ctx, dtype, shape);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_ones(...) ebb__ones_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__full_like_at(const char *file, int32_t line,
                                                           ebb_tensor *x, double value)
 {
     ebb__at(file, line);
-    return (ebb_full_like)(x, value);
+    ebb_tensor *result_ = (ebb_full_like)(x, value);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_full_like(...) ebb__full_like_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__arange_at(const char *file, int32_t line,
@@ -795,7 +857,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__arange_at(const char *file, int32_t
                                                        double start, double stop, double step)
 {
     ebb__at(file, line);
-    return (ebb_arange)(ctx, dtype, start, stop, step);
+    ebb_tensor *result_ = (ebb_arange)(ctx, dtype, start, stop, step);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_arange(...) ebb__arange_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__eye_at(const char *file, int32_t line,
@@ -803,49 +867,63 @@ static inline EBB_NODISCARD ebb_tensor *ebb__eye_at(const char *file, int32_t li
                                                     int64_t n)
 {
     ebb__at(file, line);
-    return (ebb_eye)(ctx, dtype, n);
+    ebb_tensor *result_ = (ebb_eye)(ctx, dtype, n);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_eye(...) ebb__eye_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__reshape_at(const char *file, int32_t line,
                                                         ebb_tensor *x, ebb_shape shape)
 {
     ebb__at(file, line);
-    return (ebb_reshape)(x, shape);
+    ebb_tensor *result_ = (ebb_reshape)(x, shape);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_reshape(...) ebb__reshape_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__permute_at(const char *file, int32_t line,
                                                         ebb_tensor *x, ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_permute)(x, axes);
+    ebb_tensor *result_ = (ebb_permute)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_permute(...) ebb__permute_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__transpose_at(const char *file, int32_t line,
                                                           ebb_tensor *x, int64_t a, int64_t b)
 {
     ebb__at(file, line);
-    return (ebb_transpose)(x, a, b);
+    ebb_tensor *result_ = (ebb_transpose)(x, a, b);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_transpose(...) ebb__transpose_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__squeeze_at(const char *file, int32_t line,
                                                         ebb_tensor *x, int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_squeeze)(x, axis);
+    ebb_tensor *result_ = (ebb_squeeze)(x, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_squeeze(...) ebb__squeeze_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__unsqueeze_at(const char *file, int32_t line,
                                                           ebb_tensor *x, int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_unsqueeze)(x, axis);
+    ebb_tensor *result_ = (ebb_unsqueeze)(x, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_unsqueeze(...) ebb__unsqueeze_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__expand_at(const char *file, int32_t line,
                                                        ebb_tensor *x, ebb_shape shape)
 {
     ebb__at(file, line);
-    return (ebb_expand)(x, shape);
+    ebb_tensor *result_ = (ebb_expand)(x, shape);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_expand(...) ebb__expand_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__narrow_at(const char *file, int32_t line,
@@ -853,7 +931,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__narrow_at(const char *file, int32_t
                                                        int64_t start, int64_t length)
 {
     ebb__at(file, line);
-    return (ebb_narrow)(x, axis, start, length);
+    ebb_tensor *result_ = (ebb_narrow)(x, axis, start, length);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_narrow(...) ebb__narrow_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__slice_at(const char *file, int32_t line,
@@ -861,77 +941,99 @@ static inline EBB_NODISCARD ebb_tensor *ebb__slice_at(const char *file, int32_t 
                                                       int64_t start, int64_t stop, int64_t step)
 {
     ebb__at(file, line);
-    return (ebb_slice)(x, axis, start, stop, step);
+    ebb_tensor *result_ = (ebb_slice)(x, axis, start, stop, step);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_slice(...) ebb__slice_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__select_at(const char *file, int32_t line,
                                                        ebb_tensor *x, int64_t axis, int64_t i)
 {
     ebb__at(file, line);
-    return (ebb_select)(x, axis, i);
+    ebb_tensor *result_ = (ebb_select)(x, axis, i);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_select(...) ebb__select_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__clone_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_clone)(x);
+    ebb_tensor *result_ = (ebb_clone)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_clone(...) ebb__clone_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__flip_at(const char *file, int32_t line,
                                                      ebb_tensor *x, ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_flip)(x, axes);
+    ebb_tensor *result_ = (ebb_flip)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_flip(...) ebb__flip_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__sum_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_sum)(x, axes);
+    ebb_tensor *result_ = (ebb_sum)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_sum(...) ebb__sum_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__mean_at(const char *file, int32_t line,
                                                      ebb_tensor *x, ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_mean)(x, axes);
+    ebb_tensor *result_ = (ebb_mean)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_mean(...) ebb__mean_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__prod_at(const char *file, int32_t line,
                                                      ebb_tensor *x, ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_prod)(x, axes);
+    ebb_tensor *result_ = (ebb_prod)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_prod(...) ebb__prod_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__amax_at(const char *file, int32_t line,
                                                      ebb_tensor *x, ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_amax)(x, axes);
+    ebb_tensor *result_ = (ebb_amax)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_amax(...) ebb__amax_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__amin_at(const char *file, int32_t line,
                                                      ebb_tensor *x, ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_amin)(x, axes);
+    ebb_tensor *result_ = (ebb_amin)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_amin(...) ebb__amin_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__any_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_any)(x, axes);
+    ebb_tensor *result_ = (ebb_any)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_any(...) ebb__any_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__all_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_all)(x, axes);
+    ebb_tensor *result_ = (ebb_all)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_all(...) ebb__all_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__var_at(const char *file, int32_t line,
@@ -939,7 +1041,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__var_at(const char *file, int32_t li
                                                     const ebb_var_options *options)
 {
     ebb__at(file, line);
-    return (ebb_var)(x, axes, options);
+    ebb_tensor *result_ = (ebb_var)(x, axes, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_var(...) ebb__var_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__std_at(const char *file, int32_t line,
@@ -947,98 +1051,126 @@ static inline EBB_NODISCARD ebb_tensor *ebb__std_at(const char *file, int32_t li
                                                     const ebb_var_options *options)
 {
     ebb__at(file, line);
-    return (ebb_std)(x, axes, options);
+    ebb_tensor *result_ = (ebb_std)(x, axes, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_std(...) ebb__std_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__logsumexp_at(const char *file, int32_t line,
                                                           ebb_tensor *x, ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_logsumexp)(x, axes);
+    ebb_tensor *result_ = (ebb_logsumexp)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_logsumexp(...) ebb__logsumexp_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__eq_at(const char *file, int32_t line,
                                                    ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_eq)(x, y);
+    ebb_tensor *result_ = (ebb_eq)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_eq(...) ebb__eq_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__ne_at(const char *file, int32_t line,
                                                    ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_ne)(x, y);
+    ebb_tensor *result_ = (ebb_ne)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_ne(...) ebb__ne_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__lt_at(const char *file, int32_t line,
                                                    ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_lt)(x, y);
+    ebb_tensor *result_ = (ebb_lt)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_lt(...) ebb__lt_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__le_at(const char *file, int32_t line,
                                                    ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_le)(x, y);
+    ebb_tensor *result_ = (ebb_le)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_le(...) ebb__le_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__gt_at(const char *file, int32_t line,
                                                    ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_gt)(x, y);
+    ebb_tensor *result_ = (ebb_gt)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_gt(...) ebb__gt_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__ge_at(const char *file, int32_t line,
                                                    ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_ge)(x, y);
+    ebb_tensor *result_ = (ebb_ge)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_ge(...) ebb__ge_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__logical_and_at(const char *file, int32_t line,
                                                             ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_logical_and)(x, y);
+    ebb_tensor *result_ = (ebb_logical_and)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_logical_and(...) ebb__logical_and_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__logical_or_at(const char *file, int32_t line,
                                                            ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_logical_or)(x, y);
+    ebb_tensor *result_ = (ebb_logical_or)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_logical_or(...) ebb__logical_or_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__logical_not_at(const char *file, int32_t line,
                                                             ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_logical_not)(x);
+    ebb_tensor *result_ = (ebb_logical_not)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_logical_not(...) ebb__logical_not_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__isnan_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_isnan)(x);
+    ebb_tensor *result_ = (ebb_isnan)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_isnan(...) ebb__isnan_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__isinf_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_isinf)(x);
+    ebb_tensor *result_ = (ebb_isinf)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_isinf(...) ebb__isinf_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__isfinite_at(const char *file, int32_t line,
                                                          ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_isfinite)(x);
+    ebb_tensor *result_ = (ebb_isfinite)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_isfinite(...) ebb__isfinite_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__where_at(const char *file, int32_t line,
@@ -1046,7 +1178,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__where_at(const char *file, int32_t 
                                                       ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_where)(cond, x, y);
+    ebb_tensor *result_ = (ebb_where)(cond, x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_where(...) ebb__where_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__masked_fill_at(const char *file, int32_t line,
@@ -1054,35 +1188,45 @@ static inline EBB_NODISCARD ebb_tensor *ebb__masked_fill_at(const char *file, in
                                                             double value)
 {
     ebb__at(file, line);
-    return (ebb_masked_fill)(x, mask, value);
+    ebb_tensor *result_ = (ebb_masked_fill)(x, mask, value);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_masked_fill(...) ebb__masked_fill_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__maximum_at(const char *file, int32_t line,
                                                         ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_maximum)(x, y);
+    ebb_tensor *result_ = (ebb_maximum)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_maximum(...) ebb__maximum_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__minimum_at(const char *file, int32_t line,
                                                         ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_minimum)(x, y);
+    ebb_tensor *result_ = (ebb_minimum)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_minimum(...) ebb__minimum_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__cast_at(const char *file, int32_t line,
                                                      ebb_tensor *x, ebb_dtype dtype)
 {
     ebb__at(file, line);
-    return (ebb_cast)(x, dtype);
+    ebb_tensor *result_ = (ebb_cast)(x, dtype);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_cast(...) ebb__cast_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__matmul_at(const char *file, int32_t line,
                                                        ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_matmul)(x, y);
+    ebb_tensor *result_ = (ebb_matmul)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_matmul(...) ebb__matmul_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__linear_at(const char *file, int32_t line,
@@ -1090,7 +1234,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__linear_at(const char *file, int32_t
                                                        ebb_tensor *b)
 {
     ebb__at(file, line);
-    return (ebb_linear)(x, w, b);
+    ebb_tensor *result_ = (ebb_linear)(x, w, b);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_linear(...) ebb__linear_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__conv2d_at(const char *file, int32_t line,
@@ -1099,7 +1245,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__conv2d_at(const char *file, int32_t
                                                        const ebb_conv2d_options *options)
 {
     ebb__at(file, line);
-    return (ebb_conv2d)(x, w, b, options);
+    ebb_tensor *result_ = (ebb_conv2d)(x, w, b, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_conv2d(...) ebb__conv2d_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__max_pool2d_at(const char *file, int32_t line,
@@ -1108,7 +1256,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__max_pool2d_at(const char *file, int
                                                            const ebb_pool2d_options *options)
 {
     ebb__at(file, line);
-    return (ebb_max_pool2d)(x, kernel_h, kernel_w, options);
+    ebb_tensor *result_ = (ebb_max_pool2d)(x, kernel_h, kernel_w, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_max_pool2d(...) ebb__max_pool2d_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__avg_pool2d_at(const char *file, int32_t line,
@@ -1117,21 +1267,27 @@ static inline EBB_NODISCARD ebb_tensor *ebb__avg_pool2d_at(const char *file, int
                                                            const ebb_avg_pool2d_options *options)
 {
     ebb__at(file, line);
-    return (ebb_avg_pool2d)(x, kernel_h, kernel_w, options);
+    ebb_tensor *result_ = (ebb_avg_pool2d)(x, kernel_h, kernel_w, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_avg_pool2d(...) ebb__avg_pool2d_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__softmax_at(const char *file, int32_t line,
                                                         ebb_tensor *x, int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_softmax)(x, axis);
+    ebb_tensor *result_ = (ebb_softmax)(x, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_softmax(...) ebb__softmax_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__log_softmax_at(const char *file, int32_t line,
                                                             ebb_tensor *x, int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_log_softmax)(x, axis);
+    ebb_tensor *result_ = (ebb_log_softmax)(x, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_log_softmax(...) ebb__log_softmax_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__batch_norm_at(const char *file, int32_t line,
@@ -1142,7 +1298,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__batch_norm_at(const char *file, int
                                                            const ebb_norm_options *options)
 {
     ebb__at(file, line);
-    return (ebb_batch_norm)(x, w, b, running_mean, running_var, options);
+    ebb_tensor *result_ = (ebb_batch_norm)(x, w, b, running_mean, running_var, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_batch_norm(...) ebb__batch_norm_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__layer_norm_at(const char *file, int32_t line,
@@ -1151,7 +1309,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__layer_norm_at(const char *file, int
                                                            const ebb_norm_options *options)
 {
     ebb__at(file, line);
-    return (ebb_layer_norm)(x, w, b, options);
+    ebb_tensor *result_ = (ebb_layer_norm)(x, w, b, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_layer_norm(...) ebb__layer_norm_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__cross_entropy_at(const char *file, int32_t line,
@@ -1160,7 +1320,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__cross_entropy_at(const char *file, 
                                                               const ebb_cross_entropy_options *options)
 {
     ebb__at(file, line);
-    return (ebb_cross_entropy)(logits, labels, options);
+    ebb_tensor *result_ = (ebb_cross_entropy)(logits, labels, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_cross_entropy(...) ebb__cross_entropy_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__nll_at(const char *file, int32_t line,
@@ -1168,14 +1330,18 @@ static inline EBB_NODISCARD ebb_tensor *ebb__nll_at(const char *file, int32_t li
                                                     const ebb_nll_options *options)
 {
     ebb__at(file, line);
-    return (ebb_nll)(x, labels, options);
+    ebb_tensor *result_ = (ebb_nll)(x, labels, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_nll(...) ebb__nll_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__dropout_at(const char *file, int32_t line,
                                                         ebb_tensor *x, double p)
 {
     ebb__at(file, line);
-    return (ebb_dropout)(x, p);
+    ebb_tensor *result_ = (ebb_dropout)(x, p);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_dropout(...) ebb__dropout_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__uniform_at(const char *file, int32_t line,
@@ -1184,7 +1350,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__uniform_at(const char *file, int32_
                                                         double high)
 {
     ebb__at(file, line);
-    return (ebb_uniform)(ctx, dtype, shape, low, high);
+    ebb_tensor *result_ = (ebb_uniform)(ctx, dtype, shape, low, high);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_uniform(...) ebb__uniform_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__normal_at(const char *file, int32_t line,
@@ -1192,7 +1360,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__normal_at(const char *file, int32_t
                                                        ebb_shape shape, double mean, double std)
 {
     ebb__at(file, line);
-    return (ebb_normal)(ctx, dtype, shape, mean, std);
+    ebb_tensor *result_ = (ebb_normal)(ctx, dtype, shape, mean, std);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_normal(...) ebb__normal_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__bernoulli_at(const char *file, int32_t line,
@@ -1200,42 +1370,54 @@ static inline EBB_NODISCARD ebb_tensor *ebb__bernoulli_at(const char *file, int3
                                                           ebb_shape shape, double p)
 {
     ebb__at(file, line);
-    return (ebb_bernoulli)(ctx, dtype, shape, p);
+    ebb_tensor *result_ = (ebb_bernoulli)(ctx, dtype, shape, p);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_bernoulli(...) ebb__bernoulli_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__relu_at(const char *file, int32_t line,
                                                      ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_relu)(x);
+    ebb_tensor *result_ = (ebb_relu)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_relu(...) ebb__relu_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__tanh_at(const char *file, int32_t line,
                                                      ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_tanh)(x);
+    ebb_tensor *result_ = (ebb_tanh)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_tanh(...) ebb__tanh_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__sigmoid_at(const char *file, int32_t line,
                                                         ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_sigmoid)(x);
+    ebb_tensor *result_ = (ebb_sigmoid)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_sigmoid(...) ebb__sigmoid_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__silu_at(const char *file, int32_t line,
                                                      ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_silu)(x);
+    ebb_tensor *result_ = (ebb_silu)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_silu(...) ebb__silu_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__logsigmoid_at(const char *file, int32_t line,
                                                            ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_logsigmoid)(x);
+    ebb_tensor *result_ = (ebb_logsigmoid)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_logsigmoid(...) ebb__logsigmoid_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__leaky_relu_at(const char *file, int32_t line,
@@ -1243,7 +1425,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__leaky_relu_at(const char *file, int
                                                            const ebb_leaky_relu_options *options)
 {
     ebb__at(file, line);
-    return (ebb_leaky_relu)(x, options);
+    ebb_tensor *result_ = (ebb_leaky_relu)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_leaky_relu(...) ebb__leaky_relu_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__elu_at(const char *file, int32_t line,
@@ -1251,7 +1435,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__elu_at(const char *file, int32_t li
                                                     const ebb_elu_options *options)
 {
     ebb__at(file, line);
-    return (ebb_elu)(x, options);
+    ebb_tensor *result_ = (ebb_elu)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_elu(...) ebb__elu_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__softplus_at(const char *file, int32_t line,
@@ -1259,7 +1445,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__softplus_at(const char *file, int32
                                                          const ebb_softplus_options *options)
 {
     ebb__at(file, line);
-    return (ebb_softplus)(x, options);
+    ebb_tensor *result_ = (ebb_softplus)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_softplus(...) ebb__softplus_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__gelu_at(const char *file, int32_t line,
@@ -1267,21 +1455,27 @@ static inline EBB_NODISCARD ebb_tensor *ebb__gelu_at(const char *file, int32_t l
                                                      const ebb_gelu_options *options)
 {
     ebb__at(file, line);
-    return (ebb_gelu)(x, options);
+    ebb_tensor *result_ = (ebb_gelu)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_gelu(...) ebb__gelu_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__argmax_at(const char *file, int32_t line,
                                                        ebb_tensor *x, ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_argmax)(x, axes);
+    ebb_tensor *result_ = (ebb_argmax)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_argmax(...) ebb__argmax_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__argmin_at(const char *file, int32_t line,
                                                        ebb_tensor *x, ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_argmin)(x, axes);
+    ebb_tensor *result_ = (ebb_argmin)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_argmin(...) ebb__argmin_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__max_at(const char *file, int32_t line,
@@ -1290,7 +1484,9 @@ static inline EBB_NODISCARD ebb_status ebb__max_at(const char *file, int32_t lin
                                                    ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_max)(values_out, indices_out, x, axes);
+    ebb_status result_ = (ebb_max)(values_out, indices_out, x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_max(...) ebb__max_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__min_at(const char *file, int32_t line,
@@ -1299,42 +1495,54 @@ static inline EBB_NODISCARD ebb_status ebb__min_at(const char *file, int32_t lin
                                                    ebb_axes axes)
 {
     ebb__at(file, line);
-    return (ebb_min)(values_out, indices_out, x, axes);
+    ebb_status result_ = (ebb_min)(values_out, indices_out, x, axes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_min(...) ebb__min_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__cumsum_at(const char *file, int32_t line,
                                                        ebb_tensor *x, int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_cumsum)(x, axis);
+    ebb_tensor *result_ = (ebb_cumsum)(x, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_cumsum(...) ebb__cumsum_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__mse_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_mse)(x, y);
+    ebb_tensor *result_ = (ebb_mse)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_mse(...) ebb__mse_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__bce_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_bce)(x, y);
+    ebb_tensor *result_ = (ebb_bce)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_bce(...) ebb__bce_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__bce_with_logits_at(const char *file, int32_t line,
                                                                 ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_bce_with_logits)(x, y);
+    ebb_tensor *result_ = (ebb_bce_with_logits)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_bce_with_logits(...) ebb__bce_with_logits_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__l1_at(const char *file, int32_t line,
                                                    ebb_tensor *x, ebb_tensor *y)
 {
     ebb__at(file, line);
-    return (ebb_l1)(x, y);
+    ebb_tensor *result_ = (ebb_l1)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_l1(...) ebb__l1_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__smooth_l1_at(const char *file, int32_t line,
@@ -1342,7 +1550,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__smooth_l1_at(const char *file, int3
                                                           const ebb_smooth_l1_options *options)
 {
     ebb__at(file, line);
-    return (ebb_smooth_l1)(x, y, options);
+    ebb_tensor *result_ = (ebb_smooth_l1)(x, y, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_smooth_l1(...) ebb__smooth_l1_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__gather_at(const char *file, int32_t line,
@@ -1350,7 +1560,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__gather_at(const char *file, int32_t
                                                        int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_gather)(x, index, axis);
+    ebb_tensor *result_ = (ebb_gather)(x, index, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_gather(...) ebb__gather_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__scatter_add_at(const char *file, int32_t line,
@@ -1358,7 +1570,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__scatter_add_at(const char *file, in
                                                             ebb_tensor *src, int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_scatter_add)(x, index, src, axis);
+    ebb_tensor *result_ = (ebb_scatter_add)(x, index, src, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_scatter_add(...) ebb__scatter_add_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__index_select_at(const char *file, int32_t line,
@@ -1366,7 +1580,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__index_select_at(const char *file, i
                                                              int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_index_select)(x, index, axis);
+    ebb_tensor *result_ = (ebb_index_select)(x, index, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_index_select(...) ebb__index_select_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__index_add_at(const char *file, int32_t line,
@@ -1374,21 +1590,27 @@ static inline EBB_NODISCARD ebb_tensor *ebb__index_add_at(const char *file, int3
                                                           ebb_tensor *src, int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_index_add)(x, index, src, axis);
+    ebb_tensor *result_ = (ebb_index_add)(x, index, src, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_index_add(...) ebb__index_add_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__embedding_at(const char *file, int32_t line,
                                                           ebb_tensor *w, ebb_tensor *index)
 {
     ebb__at(file, line);
-    return (ebb_embedding)(w, index);
+    ebb_tensor *result_ = (ebb_embedding)(w, index);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_embedding(...) ebb__embedding_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__one_hot_at(const char *file, int32_t line,
                                                         ebb_tensor *index, int64_t n_classes)
 {
     ebb__at(file, line);
-    return (ebb_one_hot)(index, n_classes);
+    ebb_tensor *result_ = (ebb_one_hot)(index, n_classes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_one_hot(...) ebb__one_hot_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__cat_at(const char *file, int32_t line,
@@ -1396,7 +1618,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__cat_at(const char *file, int32_t li
                                                     int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_cat)(xs, n, axis);
+    ebb_tensor *result_ = (ebb_cat)(xs, n, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_cat(...) ebb__cat_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__stack_at(const char *file, int32_t line,
@@ -1404,7 +1628,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__stack_at(const char *file, int32_t 
                                                       int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_stack)(xs, n, axis);
+    ebb_tensor *result_ = (ebb_stack)(xs, n, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_stack(...) ebb__stack_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__split_at(const char *file, int32_t line,
@@ -1412,21 +1638,27 @@ static inline EBB_NODISCARD ebb_status ebb__split_at(const char *file, int32_t l
                                                      ebb_tensor *x, int64_t size, int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_split)(parts_out, n_out, x, size, axis);
+    ebb_status result_ = (ebb_split)(parts_out, n_out, x, size, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_split(...) ebb__split_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__tril_at(const char *file, int32_t line,
                                                      ebb_tensor *x, int64_t diagonal)
 {
     ebb__at(file, line);
-    return (ebb_tril)(x, diagonal);
+    ebb_tensor *result_ = (ebb_tril)(x, diagonal);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_tril(...) ebb__tril_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__triu_at(const char *file, int32_t line,
                                                      ebb_tensor *x, int64_t diagonal)
 {
     ebb__at(file, line);
-    return (ebb_triu)(x, diagonal);
+    ebb_tensor *result_ = (ebb_triu)(x, diagonal);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_triu(...) ebb__triu_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__scaled_dot_product_attention_at(const char *file,
@@ -1438,7 +1670,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__scaled_dot_product_attention_at(con
                                                                              const ebb_attention_options *options)
 {
     ebb__at(file, line);
-    return (ebb_scaled_dot_product_attention)(q, k, v, mask, options);
+    ebb_tensor *result_ = (ebb_scaled_dot_product_attention)(q, k, v, mask, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_scaled_dot_product_attention(...) ebb__scaled_dot_product_attention_at(__FILE__, __LINE__, __VA_ARGS__)
 #endif

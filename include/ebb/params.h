@@ -47,7 +47,7 @@ EBB_API ebb_tensor *ebb_buffer(ebb_params *p, const char *name, ebb_dtype d, ebb
                                ebb_init init);
 /* The first failure while the set was built. */
 EBB_API EBB_NODISCARD ebb_status ebb_params_status(const ebb_params *p);
-/* By full name below p ("conv1.weight"): borrowed; EBB_NONE where there is none. */
+/* By its name below p ("weight" in the subtree conv1): borrowed; EBB_NONE where there is none. */
 EBB_API ebb_tensor *ebb_params_find(ebb_params *p, const char *name);
 /* Everything below p, in order of creation, buffers included. */
 EBB_API int64_t ebb_params_count(const ebb_params *p);
@@ -71,7 +71,7 @@ typedef struct ebb_load_options {
     bool allow_missing, allow_extra;
     uint64_t reserved[4];
 } ebb_load_options;
-/* safetensors: names as ebb_params_name says relative to p, elements in C order. */
+/* safetensors: names below p (of a root set: the full names), elements in C order. */
 EBB_API EBB_NODISCARD ebb_status ebb_params_save(const ebb_params *p, const char *path);
 /* All or nothing. Errors: E_IO unreadable or malformed; E_SHAPE, E_DTYPE a tensor does not fit;
  * E_RANGE a name is missing or extra, unless allowed. */

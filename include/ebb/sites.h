@@ -11,6 +11,7 @@
 
 #include <ebb/custom.h>
 #include <ebb/data.h>
+#include <ebb/extend.h>
 #include <ebb/grad.h>
 #include <ebb/nn.h>
 #include <ebb/optim.h>
@@ -25,7 +26,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__tensor_copy_at(const char *file, in
                                                             size_t data_bytes)
 {
     ebb__at(file, line);
-    return (ebb_tensor_copy)(ctx, d, s, data, data_bytes);
+    ebb_tensor *result_ = (ebb_tensor_copy)(ctx, d, s, data, data_bytes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_tensor_copy(...) ebb__tensor_copy_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__tensor_adopt_at(const char *file, int32_t line,
@@ -36,34 +39,145 @@ static inline EBB_NODISCARD ebb_tensor *ebb__tensor_adopt_at(const char *file, i
                                                              void *user)
 {
     ebb__at(file, line);
-    return (ebb_tensor_adopt)(ctx, d, s, data, data_bytes, done, user);
+    ebb_tensor *result_ = (ebb_tensor_adopt)(ctx, d, s, data, data_bytes, done, user);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_tensor_adopt(...) ebb__tensor_adopt_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline ebb_dtype ebb__dtype_of_at(const char *file, int32_t line, const ebb_tensor *t)
+{
+    ebb__at(file, line);
+    ebb_dtype result_ = (ebb_dtype_of)(t);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_dtype_of(...) ebb__dtype_of_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline int64_t ebb__rank_at(const char *file, int32_t line, const ebb_tensor *t)
+{
+    ebb__at(file, line);
+    int64_t result_ = (ebb_rank)(t);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_rank(...) ebb__rank_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline int64_t ebb__dim_at(const char *file, int32_t line, const ebb_tensor *t,
                                   int64_t axis)
 {
     ebb__at(file, line);
-    return (ebb_dim)(t, axis);
+    int64_t result_ = (ebb_dim)(t, axis);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_dim(...) ebb__dim_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline int64_t ebb__n_elems_at(const char *file, int32_t line, const ebb_tensor *t)
+{
+    ebb__at(file, line);
+    int64_t result_ = (ebb_n_elems)(t);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_n_elems(...) ebb__n_elems_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline ebb_shape ebb__shape_get_at(const char *file, int32_t line, const ebb_tensor *t)
+{
+    ebb__at(file, line);
+    ebb_shape result_ = (ebb_shape_get)(t);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_shape_get(...) ebb__shape_get_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline size_t ebb__n_bytes_at(const char *file, int32_t line, const ebb_tensor *t)
+{
+    ebb__at(file, line);
+    size_t result_ = (ebb_n_bytes)(t);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_n_bytes(...) ebb__n_bytes_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline size_t ebb__storage_bytes_at(const char *file, int32_t line, const ebb_tensor *t)
+{
+    ebb__at(file, line);
+    size_t result_ = (ebb_storage_bytes)(t);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_storage_bytes(...) ebb__storage_bytes_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline bool ebb__requires_grad_at(const char *file, int32_t line, const ebb_tensor *t)
+{
+    ebb__at(file, line);
+    bool result_ = (ebb_requires_grad)(t);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_requires_grad(...) ebb__requires_grad_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline bool ebb__has_grad_at(const char *file, int32_t line, const ebb_tensor *leaf)
+{
+    ebb__at(file, line);
+    bool result_ = (ebb_has_grad)(leaf);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_has_grad(...) ebb__has_grad_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline ebb_context *ebb__context_of_at(const char *file, int32_t line,
+                                              const ebb_tensor *t)
+{
+    ebb__at(file, line);
+    ebb_context *result_ = (ebb_context_of)(t);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_context_of(...) ebb__context_of_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__empty_at(const char *file, int32_t line,
+                                                      ebb_context *ctx, ebb_dtype d,
+                                                      ebb_shape s, ebb_kind kind)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_empty)(ctx, d, s, kind);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_empty(...) ebb__empty_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__set_kind_at(const char *file, int32_t line,
+                                                        ebb_tensor *t, ebb_kind kind)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_set_kind)(t, kind);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_set_kind(...) ebb__set_kind_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD void *ebb__alloc_at(const char *file, int32_t line,
+                                                ebb_context *ctx, size_t bytes, ebb_kind kind)
+{
+    ebb__at(file, line);
+    void *result_ = (ebb_alloc)(ctx, bytes, kind);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_alloc(...) ebb__alloc_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline double ebb__item_at(const char *file, int32_t line, ebb_tensor *t)
 {
     ebb__at(file, line);
-    return (ebb_item)(t);
+    double result_ = (ebb_item)(t);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_item(...) ebb__item_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__check_at(const char *file, int32_t line,
                                                      const ebb_tensor *t)
 {
     ebb__at(file, line);
-    return (ebb_check)(t);
+    ebb_status result_ = (ebb_check)(t);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_check(...) ebb__check_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__set_requires_grad_at(const char *file, int32_t line,
                                                                  ebb_tensor *t, bool on)
 {
     ebb__at(file, line);
-    return (ebb_set_requires_grad)(t, on);
+    ebb_status result_ = (ebb_set_requires_grad)(t, on);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_set_requires_grad(...) ebb__set_requires_grad_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__read_at(const char *file, int32_t line, void *out,
@@ -71,7 +185,9 @@ static inline EBB_NODISCARD ebb_status ebb__read_at(const char *file, int32_t li
                                                     ebb_tensor *t)
 {
     ebb__at(file, line);
-    return (ebb_read)(out, out_bytes, as, t);
+    ebb_status result_ = (ebb_read)(out, out_bytes, as, t);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_read(...) ebb__read_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__write_at(const char *file, int32_t line,
@@ -79,7 +195,9 @@ static inline EBB_NODISCARD ebb_status ebb__write_at(const char *file, int32_t l
                                                      const void *data, size_t data_bytes)
 {
     ebb__at(file, line);
-    return (ebb_write)(t, as, data, data_bytes);
+    ebb_status result_ = (ebb_write)(t, as, data, data_bytes);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_write(...) ebb__write_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__map_at(const char *file, int32_t line,
@@ -87,51 +205,63 @@ static inline EBB_NODISCARD ebb_status ebb__map_at(const char *file, int32_t lin
                                                    uint32_t access)
 {
     ebb__at(file, line);
-    return (ebb_map)(out, t, access);
+    ebb_status result_ = (ebb_map)(out, t, access);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_map(...) ebb__map_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline void ebb__unmap_at(const char *file, int32_t line, ebb_tensor *t)
 {
     ebb__at(file, line);
     (ebb_unmap)(t);
+    ebb__at(NULL, 0);
 }
 #define ebb_unmap(...) ebb__unmap_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline void ebb__scope_end_at(const char *file, int32_t line, ebb_scope scope)
 {
     ebb__at(file, line);
     (ebb_scope_end)(scope);
+    ebb__at(NULL, 0);
 }
 #define ebb_scope_end(...) ebb__scope_end_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline ebb_tensor *ebb__keep_at(const char *file, int32_t line, ebb_tensor *t)
 {
     ebb__at(file, line);
-    return (ebb_keep)(t);
+    ebb_tensor *result_ = (ebb_keep)(t);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_keep(...) ebb__keep_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline void ebb__release_at(const char *file, int32_t line, ebb_tensor *t)
 {
     ebb__at(file, line);
     (ebb_release)(t);
+    ebb__at(NULL, 0);
 }
 #define ebb_release(...) ebb__release_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__hold_at(const char *file, int32_t line,
                                                     ebb_tensor **slot, ebb_tensor *t)
 {
     ebb__at(file, line);
-    return (ebb_hold)(slot, t);
+    ebb_status result_ = (ebb_hold)(slot, t);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_hold(...) ebb__hold_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline void ebb__clear_at(const char *file, int32_t line, ebb_tensor **slot)
 {
     ebb__at(file, line);
     (ebb_clear)(slot);
+    ebb__at(NULL, 0);
 }
 #define ebb_clear(...) ebb__clear_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__escape_at(const char *file, int32_t line,
                                                        ebb_scope scope, ebb_tensor *t)
 {
     ebb__at(file, line);
-    return (ebb_escape)(scope, t);
+    ebb_tensor *result_ = (ebb_escape)(scope, t);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_escape(...) ebb__escape_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline void ebb__replace_at(const char *file, int32_t line, ebb_tensor **x,
@@ -139,13 +269,16 @@ static inline void ebb__replace_at(const char *file, int32_t line, ebb_tensor **
 {
     ebb__at(file, line);
     (ebb_replace)(x, y);
+    ebb__at(NULL, 0);
 }
 #define ebb_replace(...) ebb__replace_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__claim_at(const char *file, int32_t line,
                                                       ebb_tensor *t)
 {
     ebb__at(file, line);
-    return (ebb_claim)(t);
+    ebb_tensor *result_ = (ebb_claim)(t);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_claim(...) ebb__claim_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__context_create_at(const char *file, int32_t line,
@@ -153,14 +286,18 @@ static inline EBB_NODISCARD ebb_status ebb__context_create_at(const char *file, 
                                                               const ebb_context_options *options)
 {
     ebb__at(file, line);
-    return (ebb_context_create)(out, options);
+    ebb_status result_ = (ebb_context_create)(out, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_context_create(...) ebb__context_create_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__params_create_at(const char *file, int32_t line,
                                                              ebb_params **out, ebb_context *ctx)
 {
     ebb__at(file, line);
-    return (ebb_params_create)(out, ctx);
+    ebb_status result_ = (ebb_params_create)(out, ctx);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_params_create(...) ebb__params_create_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline ebb_tensor *ebb__param_at(const char *file, int32_t line, ebb_params *p,
@@ -168,7 +305,9 @@ static inline ebb_tensor *ebb__param_at(const char *file, int32_t line, ebb_para
                                         ebb_init init)
 {
     ebb__at(file, line);
-    return (ebb_param)(p, name, d, s, init);
+    ebb_tensor *result_ = (ebb_param)(p, name, d, s, init);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_param(...) ebb__param_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline ebb_tensor *ebb__buffer_at(const char *file, int32_t line, ebb_params *p,
@@ -176,28 +315,36 @@ static inline ebb_tensor *ebb__buffer_at(const char *file, int32_t line, ebb_par
                                          ebb_init init)
 {
     ebb__at(file, line);
-    return (ebb_buffer)(p, name, d, s, init);
+    ebb_tensor *result_ = (ebb_buffer)(p, name, d, s, init);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_buffer(...) ebb__buffer_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__params_status_at(const char *file, int32_t line,
                                                              const ebb_params *p)
 {
     ebb__at(file, line);
-    return (ebb_params_status)(p);
+    ebb_status result_ = (ebb_params_status)(p);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_params_status(...) ebb__params_status_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline ebb_tensor *ebb__params_find_at(const char *file, int32_t line, ebb_params *p,
                                               const char *name)
 {
     ebb__at(file, line);
-    return (ebb_params_find)(p, name);
+    ebb_tensor *result_ = (ebb_params_find)(p, name);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_params_find(...) ebb__params_find_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline ebb_tensor *ebb__params_at_at(const char *file, int32_t line, const ebb_params *p,
                                             int64_t i)
 {
     ebb__at(file, line);
-    return (ebb_params_at)(p, i);
+    ebb_tensor *result_ = (ebb_params_at)(p, i);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_params_at(...) ebb__params_at_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__params_set_trainable_at(const char *file,
@@ -205,14 +352,18 @@ static inline EBB_NODISCARD ebb_status ebb__params_set_trainable_at(const char *
                                                                     bool on)
 {
     ebb__at(file, line);
-    return (ebb_params_set_trainable)(p, on);
+    ebb_status result_ = (ebb_params_set_trainable)(p, on);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_params_set_trainable(...) ebb__params_set_trainable_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__params_clear_grads_at(const char *file,
                                                                   int32_t line, ebb_params *p)
 {
     ebb__at(file, line);
-    return (ebb_params_clear_grads)(p);
+    ebb_status result_ = (ebb_params_clear_grads)(p);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_params_clear_grads(...) ebb__params_clear_grads_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__params_clip_grad_norm_at(const char *file,
@@ -222,7 +373,9 @@ static inline EBB_NODISCARD ebb_status ebb__params_clip_grad_norm_at(const char 
                                                                      double max_norm)
 {
     ebb__at(file, line);
-    return (ebb_params_clip_grad_norm)(norm_out, p, max_norm);
+    ebb_status result_ = (ebb_params_clip_grad_norm)(norm_out, p, max_norm);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_params_clip_grad_norm(...) ebb__params_clip_grad_norm_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__params_save_at(const char *file, int32_t line,
@@ -230,7 +383,9 @@ static inline EBB_NODISCARD ebb_status ebb__params_save_at(const char *file, int
                                                            const char *path)
 {
     ebb__at(file, line);
-    return (ebb_params_save)(p, path);
+    ebb_status result_ = (ebb_params_save)(p, path);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_params_save(...) ebb__params_save_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__params_load_at(const char *file, int32_t line,
@@ -238,7 +393,9 @@ static inline EBB_NODISCARD ebb_status ebb__params_load_at(const char *file, int
                                                            const ebb_load_options *options)
 {
     ebb__at(file, line);
-    return (ebb_params_load)(p, path, options);
+    ebb_status result_ = (ebb_params_load)(p, path, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_params_load(...) ebb__params_load_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__backward_at(const char *file, int32_t line,
@@ -246,7 +403,9 @@ static inline EBB_NODISCARD ebb_status ebb__backward_at(const char *file, int32_
                                                         const ebb_backward_options *options)
 {
     ebb__at(file, line);
-    return (ebb_backward)(loss, options);
+    ebb_status result_ = (ebb_backward)(loss, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_backward(...) ebb__backward_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__backward_from_at(const char *file, int32_t line,
@@ -256,7 +415,9 @@ static inline EBB_NODISCARD ebb_status ebb__backward_from_at(const char *file, i
                                                              const ebb_backward_options *options)
 {
     ebb__at(file, line);
-    return (ebb_backward_from)(roots, seeds, n, options);
+    ebb_status result_ = (ebb_backward_from)(roots, seeds, n, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_backward_from(...) ebb__backward_from_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__grad_at(const char *file, int32_t line,
@@ -267,7 +428,10 @@ static inline EBB_NODISCARD ebb_status ebb__grad_at(const char *file, int32_t li
                                                     const ebb_grad_options *options)
 {
     ebb__at(file, line);
-    return (ebb_grad)(grads_out, roots, seeds, n_roots, inputs, n_inputs, options);
+    ebb_status result_ = (ebb_grad)(grads_out, roots, seeds, n_roots, inputs, n_inputs,
+                                    options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_grad(...) ebb__grad_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__hvp_at(const char *file, int32_t line,
@@ -276,35 +440,45 @@ static inline EBB_NODISCARD ebb_status ebb__hvp_at(const char *file, int32_t lin
                                                    ebb_tensor *const *v, int64_t n)
 {
     ebb__at(file, line);
-    return (ebb_hvp)(hv_out, loss, inputs, v, n);
+    ebb_status result_ = (ebb_hvp)(hv_out, loss, inputs, v, n);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_hvp(...) ebb__hvp_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__discard_graph_at(const char *file, int32_t line,
                                                              ebb_tensor *root)
 {
     ebb__at(file, line);
-    return (ebb_discard_graph)(root);
+    ebb_status result_ = (ebb_discard_graph)(root);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_discard_graph(...) ebb__discard_graph_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__grad_of_at(const char *file, int32_t line,
                                                         ebb_tensor *leaf)
 {
     ebb__at(file, line);
-    return (ebb_grad_of)(leaf);
+    ebb_tensor *result_ = (ebb_grad_of)(leaf);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_grad_of(...) ebb__grad_of_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__clear_grad_at(const char *file, int32_t line,
                                                           ebb_tensor *leaf)
 {
     ebb__at(file, line);
-    return (ebb_clear_grad)(leaf);
+    ebb_status result_ = (ebb_clear_grad)(leaf);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_clear_grad(...) ebb__clear_grad_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__detach_at(const char *file, int32_t line,
                                                        ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_detach)(x);
+    ebb_tensor *result_ = (ebb_detach)(x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_detach(...) ebb__detach_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__sgd_create_at(const char *file, int32_t line,
@@ -313,7 +487,9 @@ static inline EBB_NODISCARD ebb_status ebb__sgd_create_at(const char *file, int3
                                                           const ebb_sgd_options *options)
 {
     ebb__at(file, line);
-    return (ebb_sgd_create)(out, p, lr, options);
+    ebb_status result_ = (ebb_sgd_create)(out, p, lr, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_sgd_create(...) ebb__sgd_create_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__adam_create_at(const char *file, int32_t line,
@@ -322,7 +498,9 @@ static inline EBB_NODISCARD ebb_status ebb__adam_create_at(const char *file, int
                                                            const ebb_adam_options *options)
 {
     ebb__at(file, line);
-    return (ebb_adam_create)(out, p, lr, options);
+    ebb_status result_ = (ebb_adam_create)(out, p, lr, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_adam_create(...) ebb__adam_create_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__adamw_create_at(const char *file, int32_t line,
@@ -331,7 +509,9 @@ static inline EBB_NODISCARD ebb_status ebb__adamw_create_at(const char *file, in
                                                             const ebb_adam_options *options)
 {
     ebb__at(file, line);
-    return (ebb_adamw_create)(out, p, lr, options);
+    ebb_status result_ = (ebb_adamw_create)(out, p, lr, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_adamw_create(...) ebb__adamw_create_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__minimize_at(const char *file, int32_t line,
@@ -339,16 +519,28 @@ static inline EBB_NODISCARD ebb_status ebb__minimize_at(const char *file, int32_
                                                         const ebb_minimize_options *options)
 {
     ebb__at(file, line);
-    return (ebb_minimize)(opt, loss, options);
+    ebb_status result_ = (ebb_minimize)(opt, loss, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_minimize(...) ebb__minimize_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__optimizer_step_at(const char *file, int32_t line,
                                                               ebb_optimizer *opt)
 {
     ebb__at(file, line);
-    return (ebb_optimizer_step)(opt);
+    ebb_status result_ = (ebb_optimizer_step)(opt);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_optimizer_step(...) ebb__optimizer_step_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline void ebb__optimizer_set_lr_at(const char *file, int32_t line, ebb_optimizer *opt,
+                                            double lr)
+{
+    ebb__at(file, line);
+    (ebb_optimizer_set_lr)(opt, lr);
+    ebb__at(NULL, 0);
+}
+#define ebb_optimizer_set_lr(...) ebb__optimizer_set_lr_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__loader_create_at(const char *file, int32_t line,
                                                              ebb_loader **out,
                                                              ebb_tensor *const *fields,
@@ -357,7 +549,9 @@ static inline EBB_NODISCARD ebb_status ebb__loader_create_at(const char *file, i
                                                              const ebb_loader_options *options)
 {
     ebb__at(file, line);
-    return (ebb_loader_create)(out, fields, n_fields, batch_size, options);
+    ebb_status result_ = (ebb_loader_create)(out, fields, n_fields, batch_size, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_loader_create(...) ebb__loader_create_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__loader_create_from_at(const char *file,
@@ -369,35 +563,45 @@ static inline EBB_NODISCARD ebb_status ebb__loader_create_from_at(const char *fi
                                                                   const ebb_loader_options *options)
 {
     ebb__at(file, line);
-    return (ebb_loader_create_from)(out, ctx, source, batch_size, options);
+    ebb_status result_ = (ebb_loader_create_from)(out, ctx, source, batch_size, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_loader_create_from(...) ebb__loader_create_from_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline bool ebb__loader_next_at(const char *file, int32_t line, ebb_loader *l,
                                        ebb_batch *out)
 {
     ebb__at(file, line);
-    return (ebb_loader_next)(l, out);
+    bool result_ = (ebb_loader_next)(l, out);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_loader_next(...) ebb__loader_next_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__load_idx_at(const char *file, int32_t line,
                                                          ebb_context *ctx, const char *path)
 {
     ebb__at(file, line);
-    return (ebb_load_idx)(ctx, path);
+    ebb_tensor *result_ = (ebb_load_idx)(ctx, path);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_load_idx(...) ebb__load_idx_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__load_npy_at(const char *file, int32_t line,
                                                          ebb_context *ctx, const char *path)
 {
     ebb__at(file, line);
-    return (ebb_load_npy)(ctx, path);
+    ebb_tensor *result_ = (ebb_load_npy)(ctx, path);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_load_npy(...) ebb__load_npy_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__save_npy_at(const char *file, int32_t line,
                                                         ebb_tensor *t, const char *path)
 {
     ebb__at(file, line);
-    return (ebb_save_npy)(t, path);
+    ebb_status result_ = (ebb_save_npy)(t, path);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_save_npy(...) ebb__save_npy_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__save_safetensors_at(const char *file, int32_t line,
@@ -407,7 +611,9 @@ static inline EBB_NODISCARD ebb_status ebb__save_safetensors_at(const char *file
                                                                 int64_t n)
 {
     ebb__at(file, line);
-    return (ebb_save_safetensors)(path, tensors, names, n);
+    ebb_status result_ = (ebb_save_safetensors)(path, tensors, names, n);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_save_safetensors(...) ebb__save_safetensors_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__load_safetensors_at(const char *file, int32_t line,
@@ -416,7 +622,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__load_safetensors_at(const char *fil
                                                                  const char *name)
 {
     ebb__at(file, line);
-    return (ebb_load_safetensors)(ctx, path, name);
+    ebb_tensor *result_ = (ebb_load_safetensors)(ctx, path, name);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_load_safetensors(...) ebb__load_safetensors_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__apply_at(const char *file, int32_t line,
@@ -424,7 +632,9 @@ static inline EBB_NODISCARD ebb_status ebb__apply_at(const char *file, int32_t l
                                                      ebb_tensor *const *in, const void *attr)
 {
     ebb__at(file, line);
-    return (ebb_apply)(out, op, in, attr);
+    ebb_status result_ = (ebb_apply)(out, op, in, attr);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_apply(...) ebb__apply_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline ebb_nn_linear ebb__nn_linear_make_at(const char *file, int32_t line,
@@ -432,7 +642,9 @@ static inline ebb_nn_linear ebb__nn_linear_make_at(const char *file, int32_t lin
                                                    int64_t n_in, int64_t n_out)
 {
     ebb__at(file, line);
-    return (ebb_nn_linear_make)(p, name, n_in, n_out);
+    ebb_nn_linear result_ = (ebb_nn_linear_make)(p, name, n_in, n_out);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_nn_linear_make(...) ebb__nn_linear_make_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__nn_linear_forward_at(const char *file,
@@ -441,14 +653,18 @@ static inline EBB_NODISCARD ebb_tensor *ebb__nn_linear_forward_at(const char *fi
                                                                   ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_nn_linear_forward)(m, x);
+    ebb_tensor *result_ = (ebb_nn_linear_forward)(m, x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_nn_linear_forward(...) ebb__nn_linear_forward_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline ebb_nn_norm ebb__nn_norm_make_at(const char *file, int32_t line, ebb_params *p,
                                                const char *name, int64_t n)
 {
     ebb__at(file, line);
-    return (ebb_nn_norm_make)(p, name, n);
+    ebb_nn_norm result_ = (ebb_nn_norm_make)(p, name, n);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_nn_norm_make(...) ebb__nn_norm_make_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__nn_norm_forward_at(const char *file, int32_t line,
@@ -456,7 +672,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__nn_norm_forward_at(const char *file
                                                                 ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_nn_norm_forward)(m, x);
+    ebb_tensor *result_ = (ebb_nn_norm_forward)(m, x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_nn_norm_forward(...) ebb__nn_norm_forward_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline ebb_nn_batch_norm ebb__nn_batch_norm_make_at(const char *file, int32_t line,
@@ -464,7 +682,9 @@ static inline ebb_nn_batch_norm ebb__nn_batch_norm_make_at(const char *file, int
                                                            int64_t n)
 {
     ebb__at(file, line);
-    return (ebb_nn_batch_norm_make)(p, name, n);
+    ebb_nn_batch_norm result_ = (ebb_nn_batch_norm_make)(p, name, n);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_nn_batch_norm_make(...) ebb__nn_batch_norm_make_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__nn_batch_norm_forward_at(const char *file,
@@ -474,7 +694,9 @@ static inline EBB_NODISCARD ebb_tensor *ebb__nn_batch_norm_forward_at(const char
                                                                       bool training)
 {
     ebb__at(file, line);
-    return (ebb_nn_batch_norm_forward)(m, x, training);
+    ebb_tensor *result_ = (ebb_nn_batch_norm_forward)(m, x, training);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_nn_batch_norm_forward(...) ebb__nn_batch_norm_forward_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline ebb_nn_conv2d ebb__nn_conv2d_make_at(const char *file, int32_t line,
@@ -483,7 +705,9 @@ static inline ebb_nn_conv2d ebb__nn_conv2d_make_at(const char *file, int32_t lin
                                                    const ebb_conv2d_options *options)
 {
     ebb__at(file, line);
-    return (ebb_nn_conv2d_make)(p, name, n_in, n_out, kernel, options);
+    ebb_nn_conv2d result_ = (ebb_nn_conv2d_make)(p, name, n_in, n_out, kernel, options);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_nn_conv2d_make(...) ebb__nn_conv2d_make_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__nn_conv2d_forward_at(const char *file,
@@ -492,14 +716,18 @@ static inline EBB_NODISCARD ebb_tensor *ebb__nn_conv2d_forward_at(const char *fi
                                                                   ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_nn_conv2d_forward)(m, x);
+    ebb_tensor *result_ = (ebb_nn_conv2d_forward)(m, x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_nn_conv2d_forward(...) ebb__nn_conv2d_forward_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline ebb_nn_lstm ebb__nn_lstm_make_at(const char *file, int32_t line, ebb_params *p,
                                                const char *name, int64_t n_in, int64_t n_hidden)
 {
     ebb__at(file, line);
-    return (ebb_nn_lstm_make)(p, name, n_in, n_hidden);
+    ebb_nn_lstm result_ = (ebb_nn_lstm_make)(p, name, n_in, n_hidden);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_nn_lstm_make(...) ebb__nn_lstm_make_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__nn_lstm_step_at(const char *file, int32_t line,
@@ -507,7 +735,9 @@ static inline EBB_NODISCARD ebb_status ebb__nn_lstm_step_at(const char *file, in
                                                             const ebb_nn_lstm *m, ebb_tensor *x)
 {
     ebb__at(file, line);
-    return (ebb_nn_lstm_step)(h, c, m, x);
+    ebb_status result_ = (ebb_nn_lstm_step)(h, c, m, x);
+    ebb__at(NULL, 0);
+    return result_;
 }
 #define ebb_nn_lstm_step(...) ebb__nn_lstm_step_at(__FILE__, __LINE__, __VA_ARGS__)
 #endif

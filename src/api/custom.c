@@ -199,27 +199,40 @@ ebb_status(ebb_apply)(ebb_tensor **out, const ebb_custom *op, ebb_tensor *const 
     return status;
 }
 
+/* ---- inside a user's rule ------------------------------------------------------------------- */
+
+static bool no_rule(const ebb_vjp *v, const char *function)
+{
+    if (!v) ebb__fail(EBB_E_MISUSE, "%s: v is NULL", function);
+    return !v;
+}
+
 ebb_tensor *ebb_vjp_grad(ebb_vjp *v, int32_t out)
 {
-    return v->host->grad(v, out);
+    return no_rule(v, "ebb_vjp_grad") ? NULL : v->host->grad(v, out);
 }
+
 ebb_tensor *ebb_vjp_in(ebb_vjp *v, int32_t i)
 {
-    return v->host->in(v, i);
+    return no_rule(v, "ebb_vjp_in") ? NULL : v->host->in(v, i);
 }
+
 ebb_tensor *ebb_vjp_out(ebb_vjp *v, int32_t k)
 {
-    return v->host->out(v, k);
+    return no_rule(v, "ebb_vjp_out") ? NULL : v->host->out(v, k);
 }
+
 ebb_tensor *ebb_vjp_aux(ebb_vjp *v, int32_t k)
 {
-    return v->host->aux(v, k);
+    return no_rule(v, "ebb_vjp_aux") ? NULL : v->host->aux(v, k);
 }
+
 bool ebb_vjp_wants(ebb_vjp *v, int32_t i)
 {
-    return v->host->wants(v, i);
+    return !no_rule(v, "ebb_vjp_wants") && v->host->wants(v, i);
 }
+
 void ebb_vjp_give(ebb_vjp *v, int32_t i, ebb_tensor *g)
 {
-    v->host->give(v, i, g);
+    if (!no_rule(v, "ebb_vjp_give")) v->host->give(v, i, g);
 }

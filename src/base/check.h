@@ -1,7 +1,7 @@
 /* check.h - assertions about our own invariants, by cost. Never about user input.
  *
- * EBB_CHECK 0 (release): none; 1: cheap; 2: per call; 3: audit whole structures after every
- * call.
+ * EBB_CHECK 0 (release): none; 1: cheap; 2: per call; 3: graph and memory are audited
+ * when a context goes.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_BASE_CHECK_H
 #define EBB_BASE_CHECK_H

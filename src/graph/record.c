@@ -229,24 +229,24 @@ void ebb_graph_node_release(ebb_graph_node *n)
 
 ebb_graph_state ebb_graph_node_state(const ebb_graph_node *n)
 {
-    return (ebb_graph_state)node_state(n);
+    return n ? (ebb_graph_state)node_state(n) : (ebb_graph_state)0;
 }
 
 void *ebb_graph_node_payload(const ebb_graph_node *n)
 {
-    return n->payload;
+    return n ? n->payload : NULL;
 }
 
 uint32_t ebb_graph_node_tag(const ebb_graph_node *n)
 {
-    return n->tag;
+    return n ? n->tag : 0;
 }
 
 ebb_graph_tombstone ebb_graph_node_tombstone(const ebb_graph_node *n)
 {
     ebb_graph_tombstone tomb = {0};
     node *locked = (node *)(uintptr_t)n; /* its lock is not part of its value */
-    if (node_is_leaf(n)) return tomb;
+    if (!n || node_is_leaf(n)) return tomb;
     node_lock(locked);
     unsigned state = node_state(n);
     if (state == NODE_SPENT || state == NODE_SEVERED) {

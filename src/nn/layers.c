@@ -23,8 +23,16 @@ ebb_nn_linear ebb_nn_linear_make(ebb_params *p, const char *name, int64_t n_in, 
         .bias = ebb_param(own, "bias", EBB_F32, EBB_SHAPE(n_out), bias_init(n_in))};
 }
 
+/* What a forward says of a layer that is NULL. */
+static ebb_tensor *no_layer(const char *function)
+{
+    (void)ebb_fail(EBB_E_MISUSE, "%s: m is NULL", function);
+    return NULL;
+}
+
 ebb_tensor *ebb_nn_linear_forward(const ebb_nn_linear *m, ebb_tensor *x)
 {
+    if (!m) return no_layer("nn_linear_forward");
     return ebb_linear(x, m->weight, m->bias);
 }
 
@@ -38,6 +46,7 @@ ebb_nn_norm ebb_nn_norm_make(ebb_params *p, const char *name, int64_t n)
 
 ebb_tensor *ebb_nn_norm_forward(const ebb_nn_norm *m, ebb_tensor *x)
 {
+    if (!m) return no_layer("nn_norm_forward");
     return ebb_layer_norm(x, m->weight, m->bias, NULL);
 }
 
@@ -54,6 +63,7 @@ ebb_nn_batch_norm ebb_nn_batch_norm_make(ebb_params *p, const char *name, int64_
 
 ebb_tensor *ebb_nn_batch_norm_forward(const ebb_nn_batch_norm *m, ebb_tensor *x, bool training)
 {
+    if (!m) return no_layer("nn_batch_norm_forward");
     const ebb_norm_options o = {.inference = !training};
     return ebb_batch_norm(x, m->weight, m->bias, m->running_mean, m->running_var, &o);
 }
@@ -76,6 +86,7 @@ ebb_nn_conv2d ebb_nn_conv2d_make(ebb_params *p, const char *name, int64_t n_in, 
 
 ebb_tensor *ebb_nn_conv2d_forward(const ebb_nn_conv2d *m, ebb_tensor *x)
 {
+    if (!m) return no_layer("nn_conv2d_forward");
     return ebb_conv2d(x, m->weight, m->bias, &m->options);
 }
 

@@ -3,6 +3,7 @@
  * Seen around the axis everything is (outer, length, inner): row o of the whole is row o of
  * each part in turn.
  * SPDX-License-Identifier: MIT */
+#include "base/alloc.h"
 #include "ops/operand.h"
 #include "ops/parallel.h"
 #include "ops/rule.h"
@@ -268,10 +269,12 @@ static void split_vjp(ebb_vjp *v)
 {
     const split_attr *a = v->attr;
     split_grad_attr attr;
-    ebb_tensor *g[EBB__MAX_OUT];
-    if (v->n_out > EBB__MAX_OUT) {
+    ebb_tensor *few[EBB__MAX_OUT], **g = few;
+    size_t bytes = (size_t)v->n_out * sizeof *g;
+    if (v->n_out > EBB__MAX_OUT) g = ebb__alloc(&ebb__allocator_libc, bytes, 16);
+    if (!g) {
         v->status =
-            ebb__fail(EBB_E_UNSUPPORTED, "gradient of more than %d parts", EBB__MAX_OUT);
+            ebb__fail(EBB_E_NOMEM, "%zu bytes for a list of gradients were refused", bytes);
         return;
     }
     memset(&attr, 0, sizeof attr);
@@ -280,6 +283,7 @@ static void split_vjp(ebb_vjp *v)
     attr.axis = resolved(a->axis, attr.shape.n_dims);
     for (int32_t k = 0; k < v->n_out; k++) g[k] = ebb__grad(v, k);
     ebb__give(v, 0, ebb__emit(v, &ebb__op_split_grad, &attr, v->n_out, g));
+    if (g != few) ebb__free(&ebb__allocator_libc, g, bytes);
 }
 
 const ebb_op ebb__op_split = {

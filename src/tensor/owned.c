@@ -59,6 +59,7 @@ void ebb__owned_destroy(ebb_context *ctx)
 void ebb_attach(ebb_context *ctx, ebb_attachment *a, void (*destroy)(void *object),
                 void *object)
 {
+    if (!ctx || !a || !ctx->owned) return;
     struct ebb__owned *o = ctx->owned;
     *a = (ebb_attachment){.destroy = destroy, .object = object};
     pthread_mutex_lock(&o->mutex);
@@ -71,8 +72,8 @@ void ebb_attach(ebb_context *ctx, ebb_attachment *a, void (*destroy)(void *objec
 
 void ebb_detach_object(ebb_context *ctx, ebb_attachment *a)
 {
+    if (!ctx || !a || !ctx->owned || !a->prev) return;
     struct ebb__owned *o = ctx->owned;
-    if (!o || !a->prev) return;
     pthread_mutex_lock(&o->mutex);
     *a->prev = a->next;
     if (a->next) a->next->prev = a->prev;

@@ -244,6 +244,36 @@ static void backward_into_slots_needs_no_scope(void **state)
     ebb_release(x);
 }
 
+static void a_split_into_many_parts_has_its_gradient(void **state)
+{
+    ebb_context *ctx = *state;
+    EBB_SCOPE(scope);
+    enum { N = 20 };
+    double xs[N], g[N];
+    for (int i = 0; i < N; i++) xs[i] = i;
+    ebb_tensor *x = vector(ctx, N, xs), *part[N], *loss;
+    assert_ok(ebb_set_requires_grad(x, true));
+    assert_ok(ebb_split(part, N, x, 1, 0));
+    loss = ebb_mul(part[3], part[17]); /* the others are used by nobody */
+    assert_ok(ebb_backward(ebb_sum(loss, EBB_ALL), NULL));
+    assert_ok(EBB_READ(ebb_grad_of(x), g, N));
+    for (int i = 0; i < N; i++) assert_float_equal(g[i], i == 3 ? 17 : i == 17 ? 3 : 0, 0);
+}
+
+static void a_line_is_never_another_calls(void **state)
+{
+    ebb_context *ctx = *state;
+    EBB_SCOPE(scope);
+    ebb_tensor *t = scalar(ctx, 1);
+    assert_float_equal(ebb_item(t), 1, 0);
+    (void)(ebb_neg)(NULL); /* not through the wrapper: no line is better than a wrong one */
+    assert_null(strstr(ebb_error_message(), "test_backward.c"));
+    ebb_error_clear();
+    assert_null(ebb_neg(NULL));
+    assert_non_null(strstr(ebb_error_message(), "test_backward.c:"));
+    ebb_error_clear();
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -265,6 +295,8 @@ int main(void)
         T(each_leaf_has_gradient_bytes_of_its_own),
         T(a_leaf_that_is_its_own_loss_gets_one),
         T(backward_into_slots_needs_no_scope),
+        T(a_split_into_many_parts_has_its_gradient),
+        T(a_line_is_never_another_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
