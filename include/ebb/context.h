@@ -39,12 +39,17 @@ typedef struct ebb_context_options {
                                    gives the default where it is set */
     int32_t n_threads;          /* 0: EBB_NUM_THREADS where set, else one per core */
     uint64_t seed;
+    /* Allows, and does not demand, kernels whose results depend on timing; there are none today. */
     bool nondeterministic; /* 0: results do not depend on timing */
-    bool single_threaded;  /* another thread's use is E_MISUSE; takes no locks */
+    bool single_threaded;  /* another thread's use is E_MISUSE; takes no locks. A child is as its
+                              parent is: to ask for it under another parent is E_MISUSE */
     ebb_context *parent;   /* this context's bytes count against the parent's budget too;
                               the parent's tensors may be used here */
     const ebb_allocator *allocator; /* copied; NULL: the C library's, or the parent's */
-    uint64_t reserved[7];
+    bool
+        record_sites; /* each recorded operation keeps its caller's file and line (16 bytes), for
+                          refusals and explanations; so in all contexts below */
+    uint64_t reserved[6];
 } ebb_context_options;
 
 /* Errors: E_MISUSE out is NULL, reserved is not zero, or the parent is of another process;
@@ -62,16 +67,25 @@ typedef struct ebb_stats {
     size_t peak_by_kind[EBB_KIND_MAX]; /* at the moment of the peak */
     char peak_op[32];                  /* the operation at which the peak occurred */
     int64_t live_nodes, n_handles, n_misuse;
+    /* Of the graph, which a context shares with its parent and its children. Nodes are interior
+     * ones; a spent or severed one is there as long as its tensor is. */
+    int64_t spent_nodes, severed_nodes;
+    int64_t leaves_in_use, edges;       /* leaves that live nodes read; edges of live nodes */
+    int64_t created_nodes, freed_nodes; /* since the context was made */
+    size_t saved_bytes; /* of the values that live nodes saved for their backward, each once,
+                           whether in memory now or not; storages, as their kinds count them */
     uint64_t reserved[16];
 } ebb_stats;
-/* Exact when no call is in progress. Bytes are this context's and its children's. */
+/* Exact when no call is in progress. Bytes are this context's and its children's; those of the
+ * graph the whole graph's. */
 EBB_API void ebb_stats_get(ebb_stats *out, const ebb_context *ctx);
 /* The peak starts anew from what is used now. */
 EBB_API void ebb_stats_reset_peak(ebb_context *ctx);
 /* Gives cached memory back to the allocator. */
 EBB_API void ebb_trim(ebb_context *ctx);
 
-/* Details of the thread's last E_BUDGET failure. */
+/* Details of the thread's last E_BUDGET failure. Members that are not known are 0: today the bytes
+ * held by the user, the bounds and the holders. */
 typedef struct ebb_budget_report {
     size_t needed_bytes, budget_bytes, needed_by_kind[EBB_KIND_MAX], held_by_user_bytes,
         lower_bound_bytes, smallest_known_bytes;

@@ -158,6 +158,7 @@ ebb_status(ebb_context_create)(ebb_context **out, const ebb_context_options *opt
     ctx->n_threads = thread_count(o);
     ctx->single_threaded = o->single_threaded && !o->parent;
     ctx->nondeterministic = o->nondeterministic;
+    ctx->record_sites = o->record_sites || (o->parent && o->parent->record_sites);
     ebb__thread_token *self = ebb__thread_self();
     ctx->thread_id = self ? self->id : 0;
     ctx->seed = o->seed;
@@ -176,6 +177,21 @@ void ebb_context_destroy(ebb_context *ctx)
     if (ctx) context_free(ctx);
 }
 
+/* Not in a forked child, whose parent may have been inside the graph when it forked. */
+static void graph_stats(ebb_stats *out, const ebb_context *ctx)
+{
+    out->live_nodes = ebb__graph_live_nodes(ctx->space);
+    if (ctx->fork_generation != ebb__fork_generation()) return;
+    ebb_graph_stats g;
+    ebb_graph_stats_get(&g, ctx->space);
+    out->spent_nodes = g.spent;
+    out->severed_nodes = g.severed;
+    out->leaves_in_use = g.leaves_in_use;
+    out->edges = g.edges;
+    out->created_nodes = g.nodes_created;
+    out->freed_nodes = g.nodes_freed;
+}
+
 void ebb_stats_get(ebb_stats *out, const ebb_context *ctx)
 {
     memset(out, 0, sizeof *out);
@@ -186,7 +202,8 @@ void ebb_stats_get(ebb_stats *out, const ebb_context *ctx)
     out->bytes[EBB_KIND_BOOKKEEPING] -= idle;
     out->used_bytes -= idle;
     out->bytes[EBB_KIND_CACHE] += idle;
-    out->live_nodes = ebb__graph_live_nodes(ctx->space);
+    graph_stats(out, ctx);
+    out->saved_bytes = ebb__saved_bytes(ctx);
     out->n_handles = ebb__slots_live(ctx);
     out->n_misuse = ebb__slots_misuse(ctx);
 }

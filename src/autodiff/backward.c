@@ -115,7 +115,9 @@ static ebb__grad_total *total_at(ebb__backward *b, int32_t place, uint32_t outpu
 static ebb_status saved_check(const ebb__record *r, const ebb__value *v)
 {
     if (!v || !v->moved) return EBB_OK;
-    return ebb__fail(EBB_E_GRAPH, "a value saved by %s was written to by %s since", r->op->name,
+    char text[EBB__RECORD_TEXT];
+    return ebb__fail(EBB_E_GRAPH, "a value saved by %s was written to by %s since",
+                     ebb__record_text(text, sizeof text, r),
                      v->moved_by ? v->moved_by : "a write");
 }
 

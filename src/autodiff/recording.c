@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "autodiff/recording.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool ebb__op_differentiable(const ebb_op *op)
@@ -117,6 +118,27 @@ static bool any_large(const ebb__apply *a)
     return false;
 }
 
+static void site_write(ebb__record *r)
+{
+    int32_t line;
+    ebb__record_site *site = ebb__record_site_at(r);
+    ebb__site_get(&site->file, &line);
+    site->line = line;
+}
+
+const char *ebb__record_text(char *buffer, size_t size, const ebb__record *r)
+{
+    const ebb__record_site *site = r->ctx->record_sites ? ebb__record_site_at(r) : NULL;
+    if (!site || !site->file) {
+        snprintf(buffer, size, "%.31s", r->op->name);
+        return buffer;
+    }
+    const char *slash = strrchr(site->file, '/');
+    snprintf(buffer, size, "%.31s (%.100s:%d)", r->op->name, slash ? slash + 1 : site->file,
+             (int)site->line);
+    return buffer;
+}
+
 ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a, ebb_tensor *const *result)
 {
     const ebb__call *c = &a->call;
@@ -130,17 +152,20 @@ ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a, ebb_tensor *
     tail_writer w = {0};
     if (tail_at_most(a) <= sizeof small) w.tail = small;
     tail_write(&w, a, result);
-    if (w.used > UINT16_MAX)
+    size_t tail_bytes = (w.used + 7) & ~(size_t)7;
+    if (c->ctx->record_sites) tail_bytes += sizeof(ebb__record_site);
+    if (tail_bytes > UINT16_MAX)
         return ebb__fail(EBB_E_UNSUPPORTED, "%d inputs of so many layouts", (int)c->n_in);
     ebb__record *r;
     EBB_TRY(ebb__record_create(&r, c->ctx, c->op, (uint16_t)c->n_in, (uint16_t)n_out, recipe,
-                               (uint16_t)w.used));
+                               (uint16_t)tail_bytes));
     if (w.tail) {
         memcpy(ebb__record_tail(r), small, w.used);
     } else {
         w = (tail_writer){.tail = ebb__record_tail(r)};
         tail_write(&w, a, result);
     }
+    if (c->ctx->record_sites) site_write(r);
     for (int32_t i = 0; i < c->n_in; i++)
         r->in[i] = a->slot[i] ? a->slot[i]->storage->value : NULL;
     for (int32_t k = 0; k < n_out; k++) r->out[k] = view ? NULL : a->made[k];

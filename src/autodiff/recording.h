@@ -3,7 +3,7 @@
  * tail: n_threads (uint16_t), place[n_in + n_out] (uint16_t: offset of the layout in the tail
  * in units of 8 bytes, 0 where absent; the top bit says that the input was tracked), then the
  * attributes, the counter of a random operation, the layouts. Equal layouts are stored once.
- * n_out counts by-products too.
+ * n_out counts by-products too. Where the context records sites the caller's is at the end.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_AUTODIFF_RECORDING_H
 #define EBB_AUTODIFF_RECORDING_H
@@ -50,6 +50,18 @@ static inline bool ebb__record_tracked(const ebb__record *r, int32_t i)
 {
     return ebb__record_places(r)[i] & EBB__PLACE_TRACKED;
 }
+
+typedef struct ebb__record_site {
+    const char *file; /* NULL: not known */
+    int64_t line;
+} ebb__record_site;
+static inline ebb__record_site *ebb__record_site_at(const ebb__record *r)
+{
+    return (ebb__record_site *)((char *)ebb__record_tail(r) + r->tail_bytes) - 1;
+}
+/* "mul", or "mul (train.c:41)" where the site is known. Returns buffer. */
+const char *ebb__record_text(char *buffer, size_t size, const ebb__record *r);
+enum { EBB__RECORD_TEXT = 160 };
 
 /* The application under way: operands resolved, results reserved. */
 typedef struct ebb__apply {

@@ -169,6 +169,24 @@ static inline size_t ebb__tiny_bytes(size_t bytes)
 {
     return offsetof(ebb__value, recipe) + bytes;
 }
+/* The counter of saved bytes in the pool's parts: the graph's count from 0. */
+enum { EBB__COUNT_SAVED_BYTES = EBB__POOL_COUNTERS - 1 };
+/* A save of v by r more or less (change 1 or -1); it counts from the first to the last. Others
+ * may save it at the same time. */
+static inline void ebb__save_count(const ebb__record *r, ebb__value *v, int change)
+{
+    unsigned before;
+    if (r->ctx->single_threaded) {
+        before = atomic_load_explicit(&v->saves, memory_order_relaxed);
+        atomic_store_explicit(&v->saves, before + (unsigned)change, memory_order_relaxed);
+    } else {
+        before = atomic_fetch_add_explicit(&v->saves, (unsigned)change, memory_order_relaxed);
+    }
+    EBB_ASSERT(change > 0 || before > 0);
+    if (before == (change < 0))
+        ebb__pool_part_count(ebb__pool_part_get(r->ctx->pool), EBB__COUNT_SAVED_BYTES,
+                             change < 0 ? -(int64_t)v->bytes : (int64_t)v->bytes);
+}
 /* Frees the record's memory; under the mutex where it is a recipe. */
 void ebb__record_free(ebb__record *r);
 

@@ -61,20 +61,26 @@ void ebb__record_release(ebb__record *r)
     ebb__memory_leave(m);
 }
 
+static inline void save_one(const ebb__record *r, ebb__value *v)
+{
+    ebb__value_use(v);
+    ebb__save_count(r, v, 1);
+}
+
 void ebb__record_save(ebb__record *r, uint32_t in_mask, uint32_t out_mask)
 {
     EBB_ASSERT(!r->saved_in && !r->saved_out && r->broken);
     for (uint32_t i = 0; i < r->n_in; i++) {
         if (!r->in[i]) continue;
         if (in_mask & ebb__in_bit(i))
-            ebb__value_use(r->in[i]);
+            save_one(r, r->in[i]);
         else if (!r->is_recipe)
             r->in[i] = NULL;
     }
     for (uint32_t k = 0; k < r->n_out; k++) {
         if (!r->out[k]) continue;
         if (out_mask & ebb__out_bit(k))
-            ebb__value_use(r->out[k]);
+            save_one(r, r->out[k]);
         else if (!r->is_recipe)
             r->out[k] = NULL;
     }
@@ -88,6 +94,7 @@ static void unsave_one(ebb__memory *m, const ebb__record *r, ebb__value **slot, 
     ebb__value *v = *slot;
     if (!v) return;
     if (!keep) *slot = NULL;
+    ebb__save_count(r, v, -1);
     if (!r->is_recipe)
         ebb__value_unuse(v);
     else if (v->tiny)
@@ -109,6 +116,12 @@ void ebb__record_unsave(ebb__record *r)
     r->saved_in = 0;
     r->saved_out = 0;
     if (r->is_recipe) ebb__memory_leave(m);
+}
+
+size_t ebb__saved_bytes(const ebb_context *ctx)
+{
+    int64_t bytes = ebb__pool_count(ctx->pool, EBB__COUNT_SAVED_BYTES);
+    return bytes > 0 ? (size_t)bytes : 0; /* parts read one by one may not belong together */
 }
 
 /* The depth of what the record makes; 0 where it cannot be a recipe. */

@@ -171,6 +171,7 @@ static void record_die(ebb__memory *m, ebb__record *r)
         ebb__value *v = is_in ? r->in[i] : r->out[i - r->n_in];
         bool saved = is_in ? saved_in & ebb__in_bit(i) : saved_out & ebb__out_bit(i - r->n_in);
         if (!v || !saved) continue;
+        ebb__save_count(r, v, -1);
         if (v->tiny)
             ebb__ref_drop(m, v);
         else

@@ -49,13 +49,14 @@ struct ebb__value {
     atomic_uint uses; /* bytes: storage, saves, dropped dependents */
     uint8_t state, kind;
     uint16_t out_index; /* which of its recipe's outputs it is */
-    bool tiny,
-        external; /* external: the user's memory (adopted); freed through its done hook */
+    bool tiny : 1;
+    bool external : 1; /* the user's memory (adopted); freed through its done hook */
+    bool moved;        /* a write took the bytes: saves of this value are refused in backward */
+    uint16_t depth;    /* of the recipe chain above; 0: source */
     atomic_uint pins;
-    uint16_t depth; /* of the recipe chain above; 0: source */
-    bool moved;     /* a write took the bytes: saves of this value are refused in backward */
-    size_t bytes;   /* as allocated (rounded up to 64; tiny: exact, at least 1) */
-    void *data;     /* NULL unless resident */
+    atomic_uint saves; /* by live nodes, of the uses */
+    size_t bytes;      /* as allocated (rounded up to 64; tiny: exact, at least 1) */
+    void *data;        /* NULL unless resident */
     union {
         ebb__read *readers;    /* recipes that read it */
         const char *moved_by;  /* moved: the writer's operation name, static */
@@ -192,6 +193,8 @@ void ebb__record_save(ebb__record *r, uint32_t in_mask, uint32_t out_mask);
 /* Gives the saves back (bytes may go); idempotent. A node does so before it releases the
  * record, which may live on as a recipe. */
 void ebb__record_unsave(ebb__record *r);
+/* Bytes of the values that records save, each value once, whether resident or not. */
+size_t ebb__saved_bytes(const ebb_context *ctx);
 /* The record becomes the recipe of the values out[k] that are not tiny: in[] (set; each value
  * used by the caller meanwhile) are linked as read; out[] gets recipe pointers and depths.
  * Where the depth would reach EBB__RECIPE_DEPTH_MAX, or an input is lost, they stay sources.

@@ -112,6 +112,8 @@ void ebb__slot_die(ebb__slot *s)
     ebb_graph_node *node = s->node;
     if (s->layout->n_dims > EBB__INLINE_DIMS)
         ebb__pool_free(s->ctx->pool, s->layout, ebb__layout_bytes(s->layout->n_dims));
+    if (s->label) ebb__pool_free(s->ctx->pool, s->label, EBB__LABEL_BYTES);
+    s->label = NULL;
     int maps = atomic_load_explicit(&s->n_maps, memory_order_relaxed);
     for (; maps > 0; maps--) ebb__value_unpin(storage->value);
     atomic_store_explicit(&s->n_maps, 0, memory_order_relaxed);

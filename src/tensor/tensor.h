@@ -19,7 +19,7 @@
 
 enum { EBB__SLOT_BYTES = 128, EBB__GENERATION_MASK = EBB__SLOT_BYTES - 1 };
 enum { EBB__SCOPE_REF = 1 << 24 };
-enum { EBB__INLINE_DIMS = 3 };
+enum { EBB__INLINE_DIMS = 3, EBB__LABEL_BYTES = 32 };
 
 typedef struct ebb__slot {
     atomic_uint refs;
@@ -35,7 +35,7 @@ typedef struct ebb__slot {
     ebb__layout *layout; /* own.layout where n_dims <= EBB__INLINE_DIMS, else from the pool */
     const ebb_site
         *scope; /* where the owning scope was opened; after death: which scope it was */
-    const char *label;
+    char *label; /* EBB__LABEL_BYTES of the pool's, or NULL */
     union {
         ebb__layout layout_inline;
         unsigned char bytes[16 + 16 * EBB__INLINE_DIMS];
