@@ -212,6 +212,7 @@ static ebb_status map_checked(ebb_view *out, ebb_tensor *t, uint32_t access)
     }
     EBB_TRY(ebb__tensor_pin(out, s));
     atomic_fetch_add(&s->n_maps, 1);
+    atomic_fetch_add(&s->storage->n_maps, 1);
     return EBB_OK;
 }
 
@@ -232,5 +233,6 @@ void ebb_unmap(ebb_tensor *t)
         return;
     }
     atomic_fetch_sub(&s->n_maps, 1);
+    atomic_fetch_sub(&s->storage->n_maps, 1);
     ebb__tensor_unpin(s);
 }

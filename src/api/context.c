@@ -26,6 +26,8 @@ static int64_t environment(const char *name)
 
 static int32_t thread_count(const ebb_context_options *o)
 {
+    /* The pools of threads that kernels would use stayed with the parent process. */
+    if (ebb__fork_generation() > 0) return 1;
     int64_t n = o->n_threads;
     if (n == 0 && o->parent) n = o->parent->n_threads;
     if (n == 0) n = environment("EBB_NUM_THREADS");
@@ -59,7 +61,8 @@ static ebb_status root_create(ebb_context *ctx)
                                  .user = ctx};
     EBB_TRY(ebb__graph_space_create(&ctx->space, ctx->pool, &o));
 #ifdef EBB_HAVE_ONEDNN
-    EBB_TRY(ebb__registry_add(ctx, &ebb__backend_onednn));
+    /* Its caches have locks that a thread of the parent process may have held. */
+    if (ebb__fork_generation() == 0) EBB_TRY(ebb__registry_add(ctx, &ebb__backend_onednn));
 #endif
     return EBB_OK;
 }
@@ -174,7 +177,7 @@ ebb_status(ebb_context_create)(ebb_context **out, const ebb_context_options *opt
 
 void ebb_context_destroy(ebb_context *ctx)
 {
-    if (ctx) context_free(ctx);
+    if (ctx && ebb__context_is_ours(ctx)) context_free(ctx);
 }
 
 /* Not in a forked child, whose parent may have been inside the graph when it forked. */
@@ -192,30 +195,36 @@ static void graph_stats(ebb_stats *out, const ebb_context *ctx)
     out->freed_nodes = g.nodes_freed;
 }
 
+/* Has it anything that may be touched: neither closed nor of a parent process. */
+static bool is_open(const ebb_context *ctx)
+{
+    return ctx && !ctx->closed && ebb__context_is_ours(ctx);
+}
+
 void ebb_stats_get(ebb_stats *out, const ebb_context *ctx)
 {
     memset(out, 0, sizeof *out);
-    if (!ctx || ctx->closed) return;
+    if (!is_open(ctx)) return;
     ebb__account_stats(out, ctx->account);
     ebb__memory_stats(out, ctx);
-    size_t idle = ebb__slots_idle_bytes(ctx);
+    size_t idle;
+    ebb__slots_count(ctx, &out->n_handles, &idle);
     out->bytes[EBB_KIND_BOOKKEEPING] -= idle;
     out->used_bytes -= idle;
     out->bytes[EBB_KIND_CACHE] += idle;
     graph_stats(out, ctx);
     out->saved_bytes = ebb__saved_bytes(ctx);
-    out->n_handles = ebb__slots_live(ctx);
     out->n_misuse = ebb__slots_misuse(ctx);
 }
 
 void ebb_stats_reset_peak(ebb_context *ctx)
 {
-    if (ctx && !ctx->closed) ebb__account_reset_peak(ctx->account);
+    if (is_open(ctx)) ebb__account_reset_peak(ctx->account);
 }
 
 void ebb_trim(ebb_context *ctx)
 {
-    if (ctx && !ctx->closed) ebb__memory_trim(ctx);
+    if (is_open(ctx)) ebb__memory_trim(ctx);
 }
 
 bool ebb_error_budget(ebb_budget_report *out)
@@ -237,5 +246,5 @@ void *ebb_alloc(ebb_context *ctx, size_t bytes, ebb_kind kind)
 
 void ebb_free(ebb_context *ctx, void *p, size_t bytes, ebb_kind kind)
 {
-    if (ctx && !ctx->closed) ebb__owned_free(ctx, p, bytes, kind);
+    if (is_open(ctx)) ebb__owned_free(ctx, p, bytes, kind);
 }

@@ -188,8 +188,8 @@ ebb_status(ebb_discard_graph)(ebb_tensor *root)
 {
     const char *outer = ebb__error_op_set("discard_graph");
     ebb__slot *s = ebb__slot_of(root, "ebb_discard_graph", "root");
-    ebb_status status = s ? EBB_OK : ebb_error_status();
-    if (s && (!s->node || s->is_leaf))
+    ebb_status status = s ? ebb__context_usable(s->ctx) : ebb_error_status();
+    if (status == EBB_OK && (!s->node || s->is_leaf))
         status = ebb__fail(EBB_E_GRAPH, "root has no graph behind it");
     if (status == EBB_OK) {
         ebb__graph_walk walk;
@@ -209,7 +209,7 @@ ebb_status(ebb_discard_graph)(ebb_tensor *root)
 static ebb__leaf *leaf_of(const ebb_tensor *t, const char *function, ebb_graph_node **node)
 {
     const ebb__slot *s = ebb__slot_of(t, function, "leaf");
-    if (!s) return NULL;
+    if (!s || ebb__context_usable(s->ctx) != EBB_OK) return NULL;
     if (!s->is_leaf) {
         ebb__fail(EBB_E_GRAPH, "%s: the tensor is no leaf, only leaves have a gradient slot",
                   function);
@@ -231,7 +231,7 @@ bool ebb_has_grad(const ebb_tensor *leaf)
 {
     const ebb__slot *s =
         leaf && leaf != EBB_NONE ? ebb__slot_of(leaf, "ebb_has_grad", "leaf") : NULL;
-    if (!s || !s->is_leaf) return false;
+    if (!s || !s->is_leaf || ebb__context_usable(s->ctx) != EBB_OK) return false;
     ebb__leaf *l = ebb_graph_node_payload(s->node);
     ebb__graph_leaf_lock(s->node);
     bool has = l->grad != NULL;

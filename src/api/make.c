@@ -99,6 +99,7 @@ ebb_status(ebb_set_kind)(ebb_tensor *t, ebb_kind kind)
     if (!s) return ebb_error_status();
     if ((unsigned)kind > EBB_KIND_BOOKKEEPING)
         return ebb__fail(EBB_E_RANGE, "%d is not a kind of bytes", (int)kind);
+    EBB_TRY(ebb__context_usable(s->ctx));
     ebb__value_set_kind(s->storage->value, kind);
     return EBB_OK;
 }

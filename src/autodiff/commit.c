@@ -1,7 +1,8 @@
 /* commit.c - totals of leaves become gradients in slots.
  *
  * A slot's tensor is dense and its own: a total that anybody else can see (a seed, a view,
- * another leaf's total) is copied while staging. The leaf's lock guards the slot.
+ * another leaf's total) is copied while staging. The leaf's lock guards the slot and what is
+ * added to its bytes; whether they may be changed where they lie is only known under it.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/commit.h"
 
@@ -49,8 +50,8 @@ static ebb__grad_total *leaf_total(ebb__backward *b, int64_t leaf)
     return &b->total[b->first_out[b->walk.n_nodes] + leaf];
 }
 
-/* Sees to it that the total is ours alone, dense and of the leaf's kind, and that a filled slot
- * can be added to in place. */
+/* Sees to it that the total is ours alone, dense and a source: a gradient is never made again
+ * from a recipe. */
 static ebb_status stage(ebb__backward *b, int64_t i)
 {
     ebb__grad_total *total = leaf_total(b, i);
@@ -65,19 +66,7 @@ static ebb_status stage(ebb__backward *b, int64_t i)
         *total = copy;
         s = ebb__slot_raw(copy);
     }
-    /* It becomes a source: a gradient is never made again from a recipe. */
-    EBB_TRY(ebb__storage_write(s->storage, "backward", ebb__restore));
-    ebb_graph_node *node = b->walk.leaves[i];
-    ebb__leaf *leaf = ebb_graph_node_payload(node);
-    ebb__graph_leaf_lock(node);
-    ebb__storage *grad = leaf->grad ? ebb__storage_keep(leaf->grad) : NULL;
-    ebb__graph_leaf_unlock(node);
-    if (!grad) return EBB_OK;
-    ebb_status status = EBB_OK;
-    if (grad->value->state != EBB__VALUE_RESIDENT) status = ebb__restore(grad->value);
-    if (status == EBB_OK) status = ebb__storage_write(grad, "backward", ebb__restore);
-    ebb__storage_release(grad);
-    return status;
+    return ebb__storage_write(s->storage, "backward", ebb__restore);
 }
 
 void ebb__add_in_place(void *to, const void *from, ebb_dtype d, int64_t n)
@@ -93,6 +82,17 @@ void ebb__add_in_place(void *to, const void *from, ebb_dtype d, int64_t n)
     }
 }
 
+static void add_to_slot(ebb__storage *slot, ebb__storage *total, ebb_dtype d, int64_t n)
+{
+    if (ebb__value_unseen(slot->value)) {
+        ebb__add_in_place(slot->value->data, total->value->data, d, n);
+        return;
+    }
+    /* Somebody saved what the slot holds: it stays as it is, and goes with the total. */
+    ebb__add_in_place(total->value->data, slot->value->data, d, n);
+    ebb__storage_swap(slot, total);
+}
+
 static void commit(ebb__backward *b, int64_t i)
 {
     ebb__grad_total *total = leaf_total(b, i);
@@ -103,12 +103,10 @@ static void commit(ebb__backward *b, int64_t i)
     ebb__value_set_kind(s->storage->value, EBB_KIND_GRADIENT);
     ebb__value_rehome(s->storage->value, leaf->ctx);
     ebb__graph_leaf_lock(node);
-    if (leaf->grad) {
-        ebb__add_in_place(leaf->grad->value->data, s->storage->value->data, leaf->dtype,
-                          ebb__n_elems(&leaf->shape));
-    } else {
+    if (leaf->grad)
+        add_to_slot(leaf->grad, s->storage, leaf->dtype, ebb__n_elems(&leaf->shape));
+    else
         leaf->grad = ebb__storage_keep(s->storage);
-    }
     ebb__graph_leaf_unlock(node);
     ebb_release(*total);
     *total = NULL;

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/lock.h"
 #include "base/pool.h"
+#include "base/thread.h"
 
 #include <ebb/context.h>
 
@@ -36,5 +37,12 @@ struct ebb_context {
     void *customs;            /* the root's: users' own operations; src/api/custom.c */
     struct ebb__owned *owned; /* objects destroyed with the context; src/tensor/owned.h */
 };
+
+/* False in a forked child: what the context has is the parent process's, and its locks may be
+ * held by threads that do not exist here. */
+static inline bool ebb__context_is_ours(const ebb_context *ctx)
+{
+    return ctx->fork_generation == ebb__fork_generation();
+}
 
 #endif

@@ -48,10 +48,14 @@ bool ebb__value_drop(ebb__value *v)
     ebb__memory *m = v->ctx->memory;
     ebb__memory_enter(m);
     bool can = v->state == EBB__VALUE_RESIDENT && can_drop(v) &&
-               atomic_load_explicit(&v->pins, memory_order_acquire) == 0;
+               atomic_load_explicit(&v->pins, memory_order_relaxed) == 0;
+    if (can) {
+        ebb__state_set(v, EBB__VALUE_DROPPED);
+        can = atomic_load(&v->pins) == 0; /* in this order: see ebb__value_pin */
+        if (!can) ebb__state_set(v, EBB__VALUE_RESIDENT);
+    }
     if (can) {
         ebb__bytes_free(m, v);
-        v->state = EBB__VALUE_DROPPED;
         if (atomic_load_explicit(&v->uses, memory_order_relaxed)) inputs_use(v);
     }
     ebb__memory_leave(m);
@@ -86,7 +90,7 @@ void ebb__value_restored(ebb__value *v)
     ebb__memory_enter(m);
     EBB_ASSERT(v->state == EBB__VALUE_DROPPED && v->data);
     EBB_ASSERT(atomic_load(&v->uses) > 0);
-    v->state = EBB__VALUE_RESIDENT;
+    ebb__state_set(v, EBB__VALUE_RESIDENT);
     ebb__inputs_unuse(m, ebb__recipe_of(v));
     ebb__memory_leave(m);
 }

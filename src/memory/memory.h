@@ -74,6 +74,20 @@ static inline void ebb__memory_enter(ebb__memory *m)
 {
     if (!m->single_threaded) pthread_mutex_lock(&m->mutex);
 }
+/* Without callbacks, where nothing was changed. */
+static inline void ebb__memory_leave_unchanged(ebb__memory *m)
+{
+    if (!m->single_threaded) pthread_mutex_unlock(&m->mutex);
+}
+/* Whether bytes are there, as seen by who pins them without the mutex. */
+static inline unsigned ebb__state_get(const ebb__value *v)
+{
+    return __atomic_load_n(&v->state, __ATOMIC_SEQ_CST);
+}
+static inline void ebb__state_set(ebb__value *v, unsigned state)
+{
+    __atomic_store_n(&v->state, (uint8_t)state, __ATOMIC_SEQ_CST);
+}
 /* Settles the work lists, gives the mutex back, then frees what died and makes the callbacks
  * due. */
 void ebb__memory_leave(ebb__memory *m);

@@ -17,24 +17,24 @@ ebb_status ebb__storage_create(ebb__storage **out, ebb__value *take_v)
     }
     atomic_init(&s->refs, 1);
     s->version = 0;
+    atomic_init(&s->n_maps, 0);
     s->value = take_v;
     *out = s;
     return EBB_OK;
 }
 
+/* Keeping and releasing do not look at the value: another holder may be replacing it. */
 ebb__storage *ebb__storage_keep(ebb__storage *s)
 {
-    if (s) ebb__count_up(&s->refs, s->value->ctx->single_threaded);
+    if (s) ebb__count_up(&s->refs, false);
     return s;
 }
 
 void ebb__storage_release(ebb__storage *s)
 {
-    if (!s) return;
+    if (!s || !ebb__count_down(&s->refs, false)) return;
     ebb__value *v = s->value;
-    ebb_context *ctx = v->ctx;
-    if (!ebb__count_down(&s->refs, ctx->single_threaded)) return;
-    ebb__object_free(ctx, s, sizeof *s);
+    ebb__object_free(v->ctx, s, sizeof *s);
     ebb__value_unuse(v);
 }
 
@@ -113,6 +113,28 @@ static void bytes_move(ebb__memory *m, ebb__storage *s, ebb__big *fresh, const c
     ebb__list_insert(m, fresh);
     s->value = &fresh->value;
     ebb__use_drop(m, old);
+}
+
+void ebb__storage_swap(ebb__storage *s, ebb__storage *own)
+{
+    ebb__value *old = s->value, *fresh = own->value;
+    unsigned n_maps = atomic_load_explicit(&s->n_maps, memory_order_relaxed);
+    if (n_maps && !old->tiny) {
+        EBB_ASSERT(old->bytes == fresh->bytes && !old->external && !fresh->external);
+        unsigned char *x = old->data, *y = fresh->data;
+        for (size_t i = 0; i < old->bytes; i++) {
+            unsigned char byte = x[i];
+            x[i] = y[i];
+            y[i] = byte;
+        }
+        old->data = y;
+        fresh->data = x;
+        atomic_fetch_sub_explicit(&old->pins, n_maps, memory_order_relaxed);
+        atomic_fetch_add_explicit(&fresh->pins, n_maps, memory_order_relaxed);
+    }
+    s->value = fresh;
+    own->value = old;
+    s->version++;
 }
 
 ebb_status ebb__storage_write(ebb__storage *s, const char *writer,

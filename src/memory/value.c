@@ -2,7 +2,9 @@
  * block.
  *
  * Invariant: a value's last use goes under the mutex (tiny ones excepted), so that uses is 0
- * only for whoever holds it, and going from 0 to 1 there cannot race with going away.
+ * only for whoever holds it, and going from 0 to 1 there cannot race with going away. A pin
+ * takes no lock: it is counted first and counts if the value is then still resident, while who
+ * drops the value first says so and then looks for pins.
  * SPDX-License-Identifier: MIT */
 #include "memory/memory.h"
 
@@ -164,12 +166,21 @@ void ebb__value_rehome(ebb__value *v, ebb_context *ancestor)
 bool ebb__value_pin(ebb__value *v)
 {
     if (v->tiny) return true;
+    atomic_fetch_add(&v->pins, 1);
+    if (ebb__state_get(v) == EBB__VALUE_RESIDENT) return true;
+    ebb__value_unpin(v);
+    return false;
+}
+
+bool ebb__value_unseen(ebb__value *v)
+{
+    if (v->tiny) return atomic_load_explicit(&v->refs, memory_order_acquire) == 1;
     ebb__memory *m = v->ctx->memory;
     ebb__memory_enter(m);
-    bool has_bytes = v->data != NULL;
-    if (has_bytes) atomic_fetch_add_explicit(&v->pins, 1, memory_order_relaxed);
-    ebb__memory_leave(m);
-    return has_bytes;
+    bool unseen = atomic_load_explicit(&v->uses, memory_order_acquire) == 1 && !v->readers &&
+                  !ebb__recipe_of(v);
+    ebb__memory_leave_unchanged(m);
+    return unseen;
 }
 
 void ebb__value_unpin(ebb__value *v)

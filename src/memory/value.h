@@ -73,8 +73,9 @@ static inline ebb__record *ebb__recipe_of(const ebb__value *v)
 
 struct ebb__storage {
     atomic_uint refs; /* tensors */
-    uint32_t version;
-    ebb__value *value; /* current; one use */
+    uint16_t version;
+    atomic_ushort n_maps; /* by users: so many of the value's pins stay with the storage */
+    ebb__value *value;    /* current; one use */
 };
 
 struct ebb__read { /* one input of a recipe, linked at the value it reads */
@@ -178,6 +179,9 @@ void ebb__storage_release(ebb__storage *s);
  * as it was. */
 ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
                               ebb_status (*restore)(ebb__value *dropped));
+/* Two storages of equal size exchange resident sources, of which only the first may be known to
+ * others: saves and recipes keep what they have, mapped bytes stay with their storage. */
+void ebb__storage_swap(ebb__storage *s, ebb__storage *own);
 
 /* ---- records ----------------------------------------------------------------------------- */
 /* A record with one ref, all in[] and out[] NULL, tail uninitialised, 8-byte aligned. */
@@ -223,6 +227,9 @@ void ebb__value_restored(ebb__value *v);
 void ebb__value_unreserve(ebb__value *v);
 /* Keeps the bytes where they are; false, and nothing is pinned, where there are none. */
 bool ebb__value_pin(ebb__value *v);
+/* Only the storage that the caller holds uses the resident value, and nothing reads it or makes
+ * it: its bytes may be changed where they lie. */
+bool ebb__value_unseen(ebb__value *v);
 void ebb__value_unpin(ebb__value *v);
 
 /* Audits links, counts and the arena while no call is in progress; first fault or NULL. */

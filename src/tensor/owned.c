@@ -72,7 +72,7 @@ void ebb_attach(ebb_context *ctx, ebb_attachment *a, void (*destroy)(void *objec
 
 void ebb_detach_object(ebb_context *ctx, ebb_attachment *a)
 {
-    if (!ctx || !a || !ctx->owned || !a->prev) return;
+    if (!ctx || !a || !ctx->owned || !a->prev || !ebb__context_is_ours(ctx)) return;
     struct ebb__owned *o = ctx->owned;
     pthread_mutex_lock(&o->mutex);
     *a->prev = a->next;

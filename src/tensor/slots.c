@@ -3,12 +3,14 @@
  * Pages are 64 KiB, aligned to their size, and never go back to the system: their slots keep
  * their generations, so a handle of a context long gone is still known to be stale. A two-level
  * table of bits, one per possible page of a 47-bit address space, tells slots from foreign
- * pointers. Process-wide state: that table and the list of pages no context uses.
+ * pointers. Process-wide state: that table and the list of pages no context uses; a fork waits
+ * for its lock, so that the child finds it free.
  * SPDX-License-Identifier: MIT */
 #include "tensor/slots.h"
 
 #include "base/error.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 enum { WORDS = (1 << EBB__SLOT_TABLE_BITS) / 64 };
@@ -17,6 +19,21 @@ _Static_assert(EBB__SLOT_PAGE_BYTES == 1 << EBB__SLOT_PAGE_BITS,
                "pages as the table sees them");
 static ebb__slot_page *idle_pages;
 static ebb__lock table_lock;
+
+static void table_lock_take(void)
+{
+    ebb__lock_take(&table_lock);
+}
+
+static void table_lock_give(void)
+{
+    ebb__lock_give(&table_lock);
+}
+
+__attribute__((constructor)) static void table_setup(void)
+{
+    pthread_atfork(table_lock_take, table_lock_give, table_lock_give);
+}
 
 static bool page_register(ebb__slot_page *page)
 {
@@ -108,6 +125,10 @@ void ebb__slot_give(ebb__slot *s)
 
 void ebb__slot_die(ebb__slot *s)
 {
+    if (!ebb__context_is_ours(s->ctx)) { /* what it holds stays with the parent process */
+        s->generation = (uint8_t)((s->generation + 1) & EBB__GENERATION_MASK);
+        return;
+    }
     ebb__storage *storage = s->storage;
     ebb_graph_node *node = s->node;
     if (s->layout->n_dims > EBB__INLINE_DIMS)
@@ -115,6 +136,7 @@ void ebb__slot_die(ebb__slot *s)
     if (s->label) ebb__pool_free(s->ctx->pool, s->label, EBB__LABEL_BYTES);
     s->label = NULL;
     int maps = atomic_load_explicit(&s->n_maps, memory_order_relaxed);
+    if (maps) atomic_fetch_sub(&storage->n_maps, (unsigned short)maps);
     for (; maps > 0; maps--) ebb__value_unpin(storage->value);
     atomic_store_explicit(&s->n_maps, 0, memory_order_relaxed);
     s->storage = NULL;
@@ -162,15 +184,14 @@ void ebb__slots_destroy(ebb_context *ctx)
     ctx->slots = NULL;
 }
 
-int64_t ebb__slots_live(const ebb_context *ctx)
+void ebb__slots_count(const ebb_context *ctx, int64_t *n_live, size_t *idle_bytes)
 {
-    return ctx->slots->n_live;
-}
-
-size_t ebb__slots_idle_bytes(const ebb_context *ctx)
-{
-    return (size_t)ctx->slots->n_pages * EBB__SLOT_PAGE_BYTES -
-           (size_t)ctx->slots->n_live * EBB__SLOT_BYTES;
+    ebb__slots *slots = ctx->slots;
+    if (!slots->single_threaded) ebb__lock_take(&slots->lock);
+    *n_live = slots->n_live;
+    *idle_bytes =
+        (size_t)slots->n_pages * EBB__SLOT_PAGE_BYTES - (size_t)slots->n_live * EBB__SLOT_BYTES;
+    if (!slots->single_threaded) ebb__lock_give(&slots->lock);
 }
 
 int64_t ebb__slots_misuse(const ebb_context *ctx)

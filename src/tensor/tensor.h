@@ -34,7 +34,7 @@ typedef struct ebb__slot {
     ebb_context *ctx;
     ebb__layout *layout; /* own.layout where n_dims <= EBB__INLINE_DIMS, else from the pool */
     const ebb_site
-        *scope; /* where the owning scope was opened; after death: which scope it was */
+        *scope;  /* where the owning scope was opened; after death: which scope it was */
     char *label; /* EBB__LABEL_BYTES of the pool's, or NULL */
     union {
         ebb__layout layout_inline;
@@ -113,9 +113,8 @@ void ebb__tensor_view(ebb_view *out, const ebb__slot *s);
 /* Drops every slot of a context. */
 ebb_status ebb__slots_create(ebb_context *ctx);
 void ebb__slots_destroy(ebb_context *ctx);
-int64_t ebb__slots_live(const ebb_context *ctx);
-/* Of its pages: charged as bookkeeping, not in use. */
-size_t ebb__slots_idle_bytes(const ebb_context *ctx);
+/* Live handles; bytes of its pages that are charged as bookkeeping and not in use. */
+void ebb__slots_count(const ebb_context *ctx, int64_t *n_live, size_t *idle_bytes);
 /* Misuse seen by this context (late releases and the like). */
 int64_t ebb__slots_misuse(const ebb_context *ctx);
 
