@@ -78,6 +78,16 @@ static const site sites[] = {
     {TENSOR, "grad_of", "ebb_tensor *leaf"},
     {STATUS, "clear_grad", "ebb_tensor *leaf"},
     {TENSOR, "detach", "ebb_tensor *x"},
+    {STATUS, "label", "ebb_tensor *t, const char *label"},
+    {STATUS, "saved", "ebb_saved_value *out, int64_t max, int64_t *n_out, ebb_tensor *root"},
+    {STATUS, "explain", "ebb_explanation *out, ebb_tensor *t"},
+    {STATUS, "explain_text", "char *buffer, size_t size, ebb_tensor *t"},
+    {STATUS, "holders", "ebb_holder *out, int64_t max, int64_t *n_out, " CTX},
+    {STATUS, "context_dump_graph",
+     CTX ", ebb_graph_format format, "
+         "void (*write)(void *user, const char *text, size_t n), void *user"},
+    {STATUS, "watch",
+     CTX ", void (*warn)(void *user, const ebb_watch_event *e), void *user, uint32_t flags"},
     {STATUS, "sgd_create",
      "ebb_optimizer **out, ebb_params *p, double lr, const ebb_sgd_options *options"},
     {STATUS, "adam_create",
@@ -135,6 +145,7 @@ static const char head_text[] =
     "\n"
     "#include <ebb/custom.h>\n"
     "#include <ebb/data.h>\n"
+    "#include <ebb/explain.h>\n"
     "#include <ebb/extend.h>\n"
     "#include <ebb/grad.h>\n"
     "#include <ebb/nn.h>\n"

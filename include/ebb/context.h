@@ -41,14 +41,14 @@ typedef struct ebb_context_options {
     uint64_t seed;
     /* Allows, and does not demand, kernels whose results depend on timing; there are none today. */
     bool nondeterministic; /* 0: results do not depend on timing */
-    bool single_threaded;  /* another thread's use is E_MISUSE; takes no locks. A child is as its
+    bool single_threaded; /* another thread's use is E_MISUSE; takes no locks. A child is as its
                               parent is: to ask for it under another parent is E_MISUSE */
-    ebb_context *parent;   /* this context's bytes count against the parent's budget too;
+    ebb_context *parent;  /* this context's bytes count against the parent's budget too;
                               the parent's tensors may be used here */
     const ebb_allocator *allocator; /* copied; NULL: the C library's, or the parent's */
-    bool
-        record_sites; /* each recorded operation keeps its caller's file and line (16 bytes), for
-                          refusals and explanations; so in all contexts below */
+    /* Each recorded operation keeps its caller's file and line (16 bytes) for refusals and
+     * explanations; so in all contexts below. */
+    bool record_sites;
     uint64_t reserved[6];
 } ebb_context_options;
 

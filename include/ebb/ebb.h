@@ -6,6 +6,7 @@
 #include <ebb/context.h>
 #include <ebb/custom.h>
 #include <ebb/data.h>
+#include <ebb/explain.h>
 #include <ebb/extend.h>
 #include <ebb/grad.h>
 #include <ebb/nn.h>

@@ -11,6 +11,7 @@
 
 #include <ebb/custom.h>
 #include <ebb/data.h>
+#include <ebb/explain.h>
 #include <ebb/extend.h>
 #include <ebb/grad.h>
 #include <ebb/nn.h>
@@ -481,6 +482,78 @@ static inline EBB_NODISCARD ebb_tensor *ebb__detach_at(const char *file, int32_t
     return result_;
 }
 #define ebb_detach(...) ebb__detach_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__label_at(const char *file, int32_t line,
+                                                     ebb_tensor *t, const char *label)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_label)(t, label);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_label(...) ebb__label_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__saved_at(const char *file, int32_t line,
+                                                     ebb_saved_value *out, int64_t max,
+                                                     int64_t *n_out, ebb_tensor *root)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_saved)(out, max, n_out, root);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_saved(...) ebb__saved_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__explain_at(const char *file, int32_t line,
+                                                       ebb_explanation *out, ebb_tensor *t)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_explain)(out, t);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_explain(...) ebb__explain_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__explain_text_at(const char *file, int32_t line,
+                                                            char *buffer, size_t size,
+                                                            ebb_tensor *t)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_explain_text)(buffer, size, t);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_explain_text(...) ebb__explain_text_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__holders_at(const char *file, int32_t line,
+                                                       ebb_holder *out, int64_t max,
+                                                       int64_t *n_out, ebb_context *ctx)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_holders)(out, max, n_out, ctx);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_holders(...) ebb__holders_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__context_dump_graph_at(const char *file,
+                                                                  int32_t line,
+                                                                  ebb_context *ctx,
+                                                                  ebb_graph_format format,
+                                                                  void (*write)(void *user, const char *text, size_t n),
+                                                                  void *user)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_context_dump_graph)(ctx, format, write, user);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_context_dump_graph(...) ebb__context_dump_graph_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__watch_at(const char *file, int32_t line,
+                                                     ebb_context *ctx,
+                                                     void (*warn)(void *user, const ebb_watch_event *e),
+                                                     void *user, uint32_t flags)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_watch)(ctx, warn, user, flags);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_watch(...) ebb__watch_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__sgd_create_at(const char *file, int32_t line,
                                                           ebb_optimizer **out, ebb_params *p,
                                                           double lr,

@@ -6,6 +6,8 @@
 #include "autodiff/backward.h"
 #include "base/context.h"
 
+/* The tag of leaves; those of nodes are operations' numbers. */
+#define EBB__LEAF_TAG UINT32_MAX
 /* The descriptor behind a node's tag, custom ones included; NULL for an unknown tag. */
 const ebb_op *ebb__op_of_tag(ebb_context *root, uint32_t tag);
 /* Descriptors of the users' own operations. */

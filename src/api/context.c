@@ -47,6 +47,7 @@ static ebb_status options_check(const ebb_context_options *o)
 
 static const char *tag_name(void *root, uint32_t tag)
 {
+    if (tag == EBB__LEAF_TAG) return "leaf";
     const ebb_op *op = ebb__op_of_tag(root, tag);
     return op ? op->name : "an operation";
 }

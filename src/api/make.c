@@ -125,7 +125,7 @@ static ebb_status leaf_make(ebb__slot *s)
     ebb_view v;
     ebb__layout_unpack(&v, s->layout, NULL);
     *leaf = (ebb__leaf){.ctx = s->ctx, .dtype = d, .shape = v.shape};
-    ebb_graph_payload payload = {leaf, leaf_free, 0};
+    ebb_graph_payload payload = {leaf, leaf_free, EBB__LEAF_TAG};
     ebb_status status = ebb_graph_leaf_create(&s->node, s->ctx->space, &payload);
     if (status != EBB_OK) {
         ebb__pool_free(s->ctx->pool, leaf, sizeof *leaf);

@@ -311,6 +311,9 @@ static ebb_status backward_checked(ebb__backward *b, ebb__graph_place *places)
                                   a->user, a->keep_graph || a->create_graph));
     ebb_status status = backward_walk(b);
     if (b->first_out) totals_release(b);
+    if (status == EBB_OK &&
+        atomic_load_explicit(&b->ctx->root->engine->watch.flags, memory_order_relaxed))
+        ebb__watch_backward(b);
     ebb__graph_walk_end(&b->walk);
     if (status == EBB_OK && a->inputs) return results_hand_over(b);
     for (int64_t j = 0; j < a->n_inputs; j++) {

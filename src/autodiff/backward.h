@@ -6,6 +6,7 @@
 #define EBB_AUTODIFF_BACKWARD_H
 
 #include "autodiff/recording.h"
+#include "autodiff/watching.h"
 #include "base/context.h"
 
 /* Operations the engine itself needs, looked up by name when it is created: no upward call. */
@@ -13,6 +14,7 @@ typedef struct ebb__engine {
     const ebb_op *add, *accumulate, *sum_to, *clone;
     void (*trace)(void *user, const ebb__op_event *e);
     void *trace_user;
+    ebb__watch watch; /* the root's counts */
 } ebb__engine;
 
 /* E_MISUSE: made before a fork, or single-threaded and another thread's. */
@@ -44,6 +46,8 @@ struct ebb__backward {
     void *memory;
     size_t memory_bytes;
 };
+/* Notes a backward that has succeeded, where somebody watches. */
+void ebb__watch_backward(const ebb__backward *b);
 /* Adds g (borrowed) to a total. */
 ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *g);
 /* True where nobody else can see the tensor's bytes and they are dense. */

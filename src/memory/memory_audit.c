@@ -1,4 +1,5 @@
-/* memory_audit.c - checks every invariant of the memory that can be seen from its values.
+/* memory_audit.c - all values of a memory, and a check of every invariant that can be seen from
+ * them.
  * SPDX-License-Identifier: MIT */
 #include "memory/memory.h"
 
@@ -80,4 +81,12 @@ const char *ebb__memory_check(ebb_context *ctx)
         fault = "blocks in use are not those of values and scratch";
     ebb__memory_leave(m);
     return fault;
+}
+
+void ebb__values_each(ebb_context *ctx, void (*each)(void *user, ebb__value *v), void *user)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    for (ebb__big *b = m->all; b; b = b->next) each(user, &b->value);
+    ebb__memory_leave(m);
 }

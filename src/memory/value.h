@@ -232,6 +232,10 @@ bool ebb__value_pin(ebb__value *v);
 bool ebb__value_unseen(ebb__value *v);
 void ebb__value_unpin(ebb__value *v);
 
+/* Each value of the root context that is not tiny, in or out of memory. Under the mutex: `each`
+ * calls nothing of the memory's. */
+void ebb__values_each(ebb_context *ctx, void (*each)(void *user, ebb__value *v), void *user);
+
 /* Audits links, counts and the arena while no call is in progress; first fault or NULL. */
 const char *ebb__memory_check(ebb_context *ctx);
 

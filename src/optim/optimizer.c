@@ -5,6 +5,8 @@
 #define EBB_NO_SITES
 #include "optim/optimizer.h"
 
+#include <ebb/explain.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -312,6 +314,7 @@ ebb_status ebb_optimizer_step(ebb_optimizer *opt)
     const ebb_scope scope = ebb_scope_begin(EBB_SCOPE_NO_GRAD, NULL);
     ebb_status s = step(opt);
     ebb_scope_end(scope);
+    if (s == EBB_OK) ebb_watch_step(opt->ctx);
     return s;
 }
 

@@ -1,0 +1,201 @@
+/* holders.c - who holds how many bytes: one list, in memory of the caller's.
+ *
+ * Four passes add what they find: handles, nodes (gradient slots, saves, the tiny values that
+ * recipes of nodes read), values that are not tiny (each once, and the tiny ones that its recipe
+ * reads). Then holders of the same bytes are brought together; the last two kinds of entry stay
+ * only where nobody else holds the bytes.
+ * SPDX-License-Identifier: MIT */
+#include "api/handles.h"
+
+#include "autodiff/inspect.h"
+
+#include <ebb/explain.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *ebb_holder_what_name(ebb_holder_what what)
+{
+    switch (what) {
+#define X(name, value, text)                                                                   \
+    case EBB_HOLDER_##name:                                                                    \
+        return text;
+        EBB_HOLDER_MAP(X)
+#undef X
+    }
+    return "not an ebb_holder_what";
+}
+
+typedef struct listing {
+    ebb_holder *out;
+    int64_t max, n;
+    const ebb_context *ctx;
+} listing;
+
+static bool is_within(const ebb_context *ctx, const ebb_context *ancestor)
+{
+    while (ctx && ctx != ancestor) ctx = ctx->parent;
+    return ctx != NULL;
+}
+
+/* As the accounts have it: a tiny value as long as its struct lives, others their block. */
+static size_t accounted_bytes(const ebb__value *v)
+{
+    return v->tiny || (v->data && !v->external) ? v->bytes : 0;
+}
+
+/* The next member for a holder of v; NULL where v is another context's or there is no room. */
+static ebb_holder *holder_add(listing *l, ebb_holder_what what, const ebb__value *v,
+                              const ebb__layout *layout)
+{
+    if (!is_within(v->ctx, l->ctx)) return NULL;
+    if (l->n++ >= l->max) return NULL;
+    ebb_holder *h = &l->out[l->n - 1];
+    memset(h, 0, sizeof *h);
+    h->what = what;
+    h->kind = (ebb_kind)v->kind;
+    h->bytes = v->bytes;
+    h->unique_bytes = accounted_bytes(v);
+    h->storage = (uintptr_t)v;
+    if (!layout) return h;
+    ebb_view view;
+    ebb__layout_unpack(&view, layout, NULL);
+    h->dtype = view.dtype;
+    h->shape = view.shape;
+    return h;
+}
+
+/* ---- passes ------------------------------------------------------------------------------ */
+
+static void handle_add(void *user, ebb__slot *s)
+{
+    int64_t n = ebb__user_references(s);
+    ebb_holder *h =
+        holder_add(user, n ? EBB_HOLDER_USER : EBB_HOLDER_SCOPE, s->storage->value, s->layout);
+    if (!h) return;
+    h->n_references = n;
+    snprintf(h->name, sizeof h->name, "%s", s->label ? s->label : "");
+    h->tensor = ebb__handle_of(s);
+    if (!ebb__is_in_scope(s) || !s->scope) return;
+    h->scope = s->scope->name;
+    h->file = s->scope->file;
+    h->line = s->scope->line;
+}
+
+static void named_by_record(ebb_holder *h, const ebb__record *r)
+{
+    if (!h) return;
+    snprintf(h->name, sizeof h->name, "%s", r->op->name);
+    ebb__record_site_get(&h->file, &h->line, r);
+}
+
+/* A recipe in force holds the tiny values that it reads. */
+static void recipe_add(listing *l, const ebb__record *r)
+{
+    if (!r->is_recipe || r->broken) return;
+    for (int32_t i = 0; i < r->n_in; i++)
+        if (r->in[i] && r->in[i]->tiny)
+            named_by_record(
+                holder_add(l, EBB_HOLDER_RECIPE, r->in[i], ebb__record_layout(r, i)), r);
+}
+
+static void node_add(void *user, ebb_graph_node *node, ebb__record *r, ebb__leaf *leaf)
+{
+    listing *l = user;
+    if (leaf && leaf->grad) {
+        const char *label = ebb_graph_label(node);
+        ebb_holder *h = holder_add(l, EBB_HOLDER_GRADIENT, leaf->grad->value, NULL);
+        if (h) {
+            snprintf(h->name, sizeof h->name, "%s", label ? label : "");
+            h->dtype = leaf->dtype;
+            h->shape = leaf->shape;
+        }
+    }
+    if (!r) return;
+    ebb__save save;
+    for (uint32_t at = 0; ebb__save_next(&save, r, &at);)
+        named_by_record(holder_add(l, EBB_HOLDER_SAVE, save.value, save.layout), r);
+    recipe_add(l, r);
+}
+
+static void value_add(void *user, ebb__value *v)
+{
+    const ebb__record *r = ebb__recipe_of(v);
+    if (v->data) holder_add(user, EBB_HOLDER_RECIPE, v, NULL);
+    if (r) recipe_add(user, r);
+}
+
+/* ---- bringing together ------------------------------------------------------------------- */
+
+static int by_storage(const void *a, const void *b)
+{
+    const ebb_holder *x = a, *y = b;
+    if (x->storage != y->storage) return x->storage < y->storage ? -1 : 1;
+    return (int)x->what - (int)y->what;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const ebb_holder *x = a, *y = b;
+    if (x->unique_bytes != y->unique_bytes) return x->unique_bytes < y->unique_bytes ? 1 : -1;
+    return by_storage(a, b);
+}
+
+/* Returns how many stay. */
+static int64_t holders_join(ebb_holder *h, int64_t n)
+{
+    int64_t kept = 0;
+    qsort(h, (size_t)n, sizeof *h, by_storage);
+    for (int64_t i = 0; i < n; i++) {
+        bool first = kept == 0 || h[kept - 1].storage != h[i].storage;
+        if (!first && h[i].what == EBB_HOLDER_RECIPE) continue;
+        h[kept] = h[i];
+        if (!first) h[kept].unique_bytes = 0;
+        kept++;
+    }
+    return kept;
+}
+
+/* What the accounts have beyond tensors. */
+static int64_t objects_add(ebb_holder *out, int64_t n, int64_t max, const ebb_context *ctx)
+{
+    ebb_stats stats;
+    size_t listed[EBB_KIND_MAX] = {0};
+    ebb_stats_get(&stats, ctx);
+    for (int64_t i = 0; i < n; i++) listed[out[i].kind] += out[i].unique_bytes;
+    for (int k = 0; k < EBB_KIND_CACHE; k++) {
+        if (stats.bytes[k] <= listed[k]) continue;
+        if (n < max) {
+            out[n] = (ebb_holder){.what = EBB_HOLDER_OBJECTS,
+                                  .kind = (ebb_kind)k,
+                                  .bytes = stats.bytes[k] - listed[k],
+                                  .unique_bytes = stats.bytes[k] - listed[k]};
+        }
+        n++;
+    }
+    return n;
+}
+
+ebb_status(ebb_holders)(ebb_holder *out, int64_t max, int64_t *n_out, ebb_context *ctx)
+{
+    if (!n_out) return ebb__null_argument("ebb_holders", "n_out");
+    if (!ctx) return ebb__null_argument("ebb_holders", "ctx");
+    if (max > 0 && !out) return ebb__null_argument("ebb_holders", "out");
+    if (ctx->closed)
+        return ebb__fail(EBB_E_MISUSE, "ebb_holders: the context went with its parent");
+    EBB_TRY(ebb__context_usable(ctx));
+    listing l = {.out = out, .max = max > 0 ? max : 0, .ctx = ctx};
+    ebb__handles_each(ctx, handle_add, &l);
+    ebb__nodes_each(ctx, node_add, &l);
+    ebb__values_each(ctx, value_add, &l);
+    if (l.n > l.max) {
+        holders_join(out, l.max);
+        *n_out = l.n + EBB_KIND_CACHE; /* with room for the objects */
+        return EBB_OK;
+    }
+    int64_t n = objects_add(out, holders_join(out, l.n), l.max, ctx);
+    qsort(out, (size_t)(n < l.max ? n : l.max), sizeof *out, by_bytes);
+    *n_out = n;
+    return EBB_OK;
+}

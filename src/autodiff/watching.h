@@ -1,0 +1,35 @@
+/* watching.h - what is remembered from step to step to warn of leaks.
+ *
+ * It holds nothing: a kept root is known by its handle, which is checked before it is looked at,
+ * and by its node's sequence number. Of kept roots only the latest few are watched, each by the
+ * thread that kept it.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_AUTODIFF_WATCHING_H
+#define EBB_AUTODIFF_WATCHING_H
+
+#include "base/lock.h"
+#include "tensor/tensor.h"
+
+#include <ebb/explain.h>
+
+enum { EBB__WATCH_ROOTS = 8 };
+
+typedef struct ebb__kept_root {
+    ebb_tensor *root; /* NULL: free */
+    const ebb_graph_node *node;
+    uint64_t sequence, thread_id;
+    int64_t step; /* at which it was used last */
+} ebb__kept_root;
+
+/* A root context's. Zero: nobody watches. Under the lock but for `flags`. */
+typedef struct ebb__watch {
+    ebb__lock lock;
+    atomic_uint flags; /* 0: off */
+    void (*warn)(void *user, const ebb_watch_event *e);
+    void *user;
+    int64_t step, last_live, first_live, n_grown_steps;
+    ebb__kept_root kept[EBB__WATCH_ROOTS];
+    uint32_t next_kept; /* taken where all are in use */
+} ebb__watch;
+
+#endif
