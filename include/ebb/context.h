@@ -56,9 +56,11 @@ typedef struct ebb_context_options {
  * E_RANGE n_threads < 0; E_NOMEM; E_BUDGET the budget cannot hold the context itself. */
 EBB_API EBB_NODISCARD ebb_status ebb_context_create(ebb_context **out,
                                                     const ebb_context_options *options);
-/* Everything made in the context goes with it: tensors, parameter sets, optimizers, loaders.
- * Handles that outlive it are stale: releasing one does nothing, using one is E_MISUSE.
- * Children become unusable first. NULL is ignored. */
+/* Everything made in the context goes with it: tensors, parameter sets, optimizers, loaders. Tensor
+ * handles that outlive it are stale: releasing one does nothing, using one is E_MISUSE; pointers to
+ * sets, optimizers and loaders are not to be used any more. Children are closed first: what is
+ * tried with one is E_MISUSE, and it still wants its own destroy. In a child process a context of
+ * the parent's is left alone. NULL is ignored. */
 EBB_API void ebb_context_destroy(ebb_context *ctx);
 
 typedef struct ebb_stats {

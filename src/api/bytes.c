@@ -60,12 +60,17 @@ static void element_put(void *p, ebb_dtype d, double x)
     }
 }
 
+static int32_t saturated(int64_t x)
+{
+    return x < INT32_MIN ? INT32_MIN : x > INT32_MAX ? INT32_MAX : (int32_t)x;
+}
+
 static void element_copy(void *to, ebb_dtype dt, const void *from, ebb_dtype df)
 {
     if (dt == df)
         memcpy(to, from, ebb__dtype_size(dt));
     else if (df == EBB_I64 && dt == EBB_I32)
-        *(int32_t *)to = (int32_t) * (const int64_t *)from;
+        *(int32_t *)to = saturated(*(const int64_t *)from);
     else
         element_put(to, dt, element_get(from, df));
 }
@@ -211,6 +216,7 @@ static ebb_status map_checked(ebb_view *out, ebb_tensor *t, uint32_t access)
         EBB_TRY(ebb__storage_write(s->storage, "map for writing", ebb__restore));
     }
     EBB_TRY(ebb__tensor_pin(out, s));
+    if (access & EBB_MAP_WRITE) atomic_store(&s->written_by_map, true);
     atomic_fetch_add(&s->n_maps, 1);
     atomic_fetch_add(&s->storage->n_maps, 1);
     return EBB_OK;
@@ -232,7 +238,11 @@ void ebb_unmap(ebb_tensor *t)
         ebb__fail(EBB_E_MISUSE, "ebb_unmap: the tensor is not mapped");
         return;
     }
-    atomic_fetch_sub(&s->n_maps, 1);
+    bool last = atomic_fetch_sub(&s->n_maps, 1) == 1;
     atomic_fetch_sub(&s->storage->n_maps, 1);
     ebb__tensor_unpin(s);
+    /* What was saved while the user could write is as good as written to. */
+    if (last && atomic_exchange(&s->written_by_map, false) &&
+        ebb__context_usable(s->ctx) == EBB_OK)
+        (void)ebb__storage_write(s->storage, "map for writing", ebb__restore);
 }

@@ -4,6 +4,7 @@
 #include "api/api.h"
 
 #include "autodiff/backward.h"
+#include "base/check.h"
 #include "base/thread.h"
 #include "ops/ids.h"
 #include "tensor/owned.h"
@@ -42,7 +43,12 @@ static ebb_status options_check(const ebb_context_options *o)
     if (o->n_threads < 0)
         return ebb__fail(EBB_E_RANGE, "n_threads is %d, 0 or more is allowed",
                          (int)o->n_threads);
-    return o->parent ? ebb__context_usable(o->parent) : EBB_OK;
+    if (!o->parent) return EBB_OK;
+    EBB_TRY(ebb__context_usable(o->parent));
+    if (o->single_threaded && !o->parent->single_threaded)
+        return ebb__fail(EBB_E_MISUSE, "a child is single-threaded where its parent is: this "
+                                       "parent is not");
+    return EBB_OK;
 }
 
 static const char *tag_name(void *root, uint32_t tag)
@@ -137,6 +143,11 @@ static void context_close(ebb_context *ctx)
 
 static void context_free(ebb_context *ctx)
 {
+    bool ours = ctx->fork_generation == ebb__fork_generation();
+    if (ours && ctx->root == ctx && ctx->engine) { /* complete, and nobody was inside it */
+        EBB__ASSERT(3, !ebb__graph_check(ctx->space));
+        EBB__ASSERT(3, !ebb__memory_check(ctx));
+    }
     context_close(ctx);
     ebb_allocator allocator = ctx->allocator;
     ebb__free(&allocator, ctx, sizeof *ctx);
@@ -160,11 +171,11 @@ ebb_status(ebb_context_create)(ebb_context **out, const ebb_context_options *opt
     ctx->root = o->parent ? o->parent->root : ctx;
     ctx->fork_generation = ebb__fork_generation();
     ctx->n_threads = thread_count(o);
-    ctx->single_threaded = o->single_threaded && !o->parent;
+    ctx->single_threaded = o->parent ? o->parent->single_threaded : o->single_threaded;
     ctx->nondeterministic = o->nondeterministic;
     ctx->record_sites = o->record_sites || (o->parent && o->parent->record_sites);
     ebb__thread_token *self = ebb__thread_self();
-    ctx->thread_id = self ? self->id : 0;
+    ctx->thread_id = o->parent ? o->parent->thread_id : self ? self->id : 0;
     ctx->seed = o->seed;
     if (ctx->parent) child_link(ctx->parent, ctx);
     ebb_status status = context_build(ctx, o);
@@ -204,6 +215,7 @@ static bool is_open(const ebb_context *ctx)
 
 void ebb_stats_get(ebb_stats *out, const ebb_context *ctx)
 {
+    if (!out) return;
     memset(out, 0, sizeof *out);
     if (!is_open(ctx)) return;
     ebb__account_stats(out, ctx->account);
@@ -237,7 +249,7 @@ bool ebb_error_budget(ebb_budget_report *out)
 
 void *ebb_alloc(ebb_context *ctx, size_t bytes, ebb_kind kind)
 {
-    if (!ctx || bytes == 0 || (unsigned)kind > EBB_KIND_CACHE) {
+    if (!ctx || bytes == 0 || (unsigned)kind > EBB_KIND_BOOKKEEPING) {
         ebb__fail(EBB_E_MISUSE, "ebb_alloc: ctx is NULL, bytes is 0 or the kind is unknown");
         return NULL;
     }

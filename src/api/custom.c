@@ -29,13 +29,26 @@ static const ebb_custom *custom_of(const ebb_op *op)
     return &((const custom_op *)op)->custom;
 }
 
+/* A callback that fails has said why, or this says so for it. */
+static ebb_status spoken(ebb_status status, const char *callback)
+{
+    if (status == EBB_OK || ebb_error_status() != EBB_OK) return status;
+    if ((unsigned)status > EBB_E_INTERNAL)
+        return ebb__fail(EBB_E_MISUSE, "%s returned %d, which is no status", callback,
+                         (int)status);
+    return ebb__fail(status, "%s returned %s", callback, ebb_status_name(status));
+}
+
 static ebb_status custom_shape(ebb__call *c)
 {
     const ebb_custom *custom = custom_of(c->op);
     ebb_dtype d[EBB__MAX_OUT + EBB__MAX_AUX] = {0};
     ebb_shape s[EBB__MAX_OUT + EBB__MAX_AUX];
     memset(s, 0, sizeof s);
-    EBB_TRY(custom->shape(d, s, c->in, c->attr));
+    uint32_t before = ebb__scope_fence();
+    ebb_status status = spoken(custom->shape(d, s, c->in, c->attr), "shape");
+    ebb__scope_unfence(before);
+    EBB_TRY(status);
     for (int32_t k = 0; k < c->n_out + c->n_aux; k++) {
         c->out[k].dtype = d[k];
         c->out[k].shape = s[k];
@@ -45,12 +58,17 @@ static ebb_status custom_shape(ebb__call *c)
 
 static ebb_status custom_forward(const ebb__call *c)
 {
-    return custom_of(c->op)->forward(c->out, c->out + c->n_out, c->in, c->attr);
+    uint32_t before = ebb__scope_fence();
+    ebb_status status = custom_of(c->op)->forward(c->out, c->out + c->n_out, c->in, c->attr);
+    ebb__scope_unfence(before);
+    return spoken(status, "forward");
 }
 
 static void rule_call(ebb_vjp *v, ebb_status (*rule)(ebb_vjp *, const void *))
 {
-    ebb_status status = rule(v, v->attr);
+    uint32_t before = ebb__scope_fence();
+    ebb_status status = spoken(rule(v, v->attr), "vjp");
+    ebb__scope_unfence(before);
     if (status != EBB_OK && v->status == EBB_OK) v->status = status;
 }
 
@@ -185,7 +203,12 @@ static ebb_status apply_checked(ebb_tensor **out, const ebb_custom *op, ebb_tens
     if (!ctx) return ebb_error_status();
     const ebb_op *descriptor = custom_find(ctx->root, op);
     if (!descriptor) return ebb_error_status();
-    return ebb__run(NULL, descriptor, attr, op->n_in, in, op->n_out, out);
+    /* A callback may let go of what the caller gave: the engine holds it meanwhile. */
+    ebb_tensor *held[EBB__MAX_IN];
+    for (int32_t i = 0; i < op->n_in; i++) held[i] = in[i] ? ebb_keep(in[i]) : NULL;
+    ebb_status status = ebb__run(NULL, descriptor, attr, op->n_in, in, op->n_out, out);
+    for (int32_t i = 0; i < op->n_in; i++) ebb_release(held[i]);
+    return status;
 }
 
 ebb_status(ebb_apply)(ebb_tensor **out, const ebb_custom *op, ebb_tensor *const *in,

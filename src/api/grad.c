@@ -13,7 +13,8 @@ ebb_status ebb__reserved_check(const char *function, const uint64_t *reserved, s
 {
     for (size_t i = 0; i < n; i++)
         if (reserved[i])
-            return ebb__fail(EBB_E_MISUSE, "%s: options.reserved is not zero", function);
+            return ebb__fail(EBB_E_MISUSE, "%s%soptions.reserved is not zero", function,
+                             *function ? ": " : "");
     return EBB_OK;
 }
 
@@ -57,8 +58,7 @@ static ebb_status backward(ebb__backward_args *a, const ebb_backward_options *o)
 {
     static const ebb_backward_options none;
     if (!o) o = &none;
-    EBB_TRY(
-        ebb__reserved_check("backward", o->reserved, sizeof o->reserved / sizeof *o->reserved));
+    EBB_TRY(ebb__reserved_check("", o->reserved, sizeof o->reserved / sizeof *o->reserved));
     a->keep_graph = o->keep_graph;
     a->commit_each_leaf = o->commit_each_leaf;
     if (!o->only) return ebb__backward_run(a);
@@ -111,7 +111,7 @@ static ebb_status grad_checked(ebb_tensor **grads_out, const ebb__backward_args 
     EBB_TRY(list_check("roots", given->roots, given->n_roots));
     EBB_TRY(list_check("inputs", given->inputs, given->n_inputs));
     if (!grads_out) return ebb__null_argument("ebb_grad", "grads_out");
-    EBB_TRY(ebb__reserved_check("grad", o->reserved, sizeof o->reserved / sizeof *o->reserved));
+    EBB_TRY(ebb__reserved_check("", o->reserved, sizeof o->reserved / sizeof *o->reserved));
     ebb__backward_args a = *given;
     a.grads_out = grads_out;
     a.keep_graph = o->keep_graph;
@@ -125,6 +125,7 @@ ebb_status(ebb_grad)(ebb_tensor **grads_out, ebb_tensor *const *roots, ebb_tenso
                      const ebb_grad_options *options)
 {
     const char *outer = ebb__error_op_set("grad");
+    for (int64_t i = 0; grads_out && i < n_inputs; i++) grads_out[i] = NULL;
     ebb__backward_args a = {.roots = roots,
                             .seeds = seeds,
                             .n_roots = n_roots,
@@ -133,6 +134,19 @@ ebb_status(ebb_grad)(ebb_tensor **grads_out, ebb_tensor *const *roots, ebb_tenso
     ebb_status status = grad_checked(grads_out, &a, options);
     ebb__error_op_set(outer);
     return status;
+}
+
+static ebb_status vector_check(ebb_tensor *v, ebb_tensor *input, int64_t i)
+{
+    ebb__slot *s = ebb__slot_of(v, "ebb_hvp", "v");
+    if (!s) return ebb_error_status();
+    ebb_shape have = ebb_shape_get(v), want = ebb_shape_get(input);
+    char th[EBB__SHAPE_TEXT], tw[EBB__SHAPE_TEXT];
+    if (ebb_dtype_of(v) == ebb_dtype_of(input) && ebb__shape_equal(&have, &want)) return EBB_OK;
+    return ebb__fail(EBB_E_SHAPE, "vector %lld is %s %s, its input %s %s", (long long)i,
+                     ebb_dtype_name(ebb_dtype_of(v)), ebb__shape_text(th, sizeof th, &have),
+                     ebb_dtype_name(ebb_dtype_of(input)),
+                     ebb__shape_text(tw, sizeof tw, &want));
 }
 
 static ebb_status hvp_run(ebb_tensor **hv_out, ebb_tensor *loss, ebb_tensor *const *inputs,
@@ -144,7 +158,7 @@ static ebb_status hvp_run(ebb_tensor **hv_out, ebb_tensor *loss, ebb_tensor *con
     ebb_tensor **root = g + n, **seed = g + 2 * n;
     int64_t n_roots = 0;
     for (int64_t i = 0; i < n; i++) {
-        if (!ebb__slot_of(v[i], "ebb_hvp", "v")) return ebb_error_status();
+        EBB_TRY(vector_check(v[i], inputs[i], i));
         if (!ebb_requires_grad(g[i])) continue;
         root[n_roots] = g[i];
         seed[n_roots++] = v[i];
@@ -165,6 +179,7 @@ ebb_status(ebb_hvp)(ebb_tensor **hv_out, ebb_tensor *loss, ebb_tensor *const *in
                     ebb_tensor *const *v, int64_t n)
 {
     const char *outer = ebb__error_op_set("hvp");
+    for (int64_t i = 0; hv_out && i < n; i++) hv_out[i] = NULL;
     ebb_status status = list_check("inputs", inputs, n);
     if (status == EBB_OK) status = list_check("vectors", v, n);
     if (status == EBB_OK && !hv_out) status = ebb__null_argument("ebb_hvp", "hv_out");

@@ -41,14 +41,22 @@ ebb_tensor *(ebb_tensor_copy)(ebb_context *ctx, ebb_dtype d, ebb_shape s, const 
     return t;
 }
 
+static ebb_status kind_check(ebb_kind kind)
+{
+    if ((unsigned)kind <= EBB_KIND_BOOKKEEPING) return EBB_OK;
+    return ebb__fail(EBB_E_RANGE, "%d is not a kind of bytes", (int)kind);
+}
+
 static ebb_tensor *adopt(ebb_context *ctx, ebb_dtype d, const ebb_shape *s, void *data,
                          size_t data_bytes, void (*done)(void *user), void *user)
 {
+    static const char nothing; /* where no elements lie */
     ebb__value *value;
     ebb__storage *storage;
     ebb_tensor *t = NULL;
     if (make_check(ctx, "ebb_tensor_adopt", d, s, data, data_bytes) != EBB_OK ||
-        ebb__value_adopt(&value, ctx, data, data_bytes, done, user) != EBB_OK) {
+        ebb__value_adopt(&value, ctx, data ? data : (void *)(uintptr_t)&nothing, data_bytes,
+                         done, user) != EBB_OK) {
         if (done) done(user);
         return NULL;
     }
@@ -73,7 +81,8 @@ ebb_tensor *(ebb_empty)(ebb_context *ctx, ebb_dtype d, ebb_shape s, ebb_kind kin
     ebb_tensor *t = NULL;
     if (!ctx)
         ebb__null_argument("ebb_empty", "ctx");
-    else if (ebb__context_usable(ctx) == EBB_OK && ebb__scope_required() == EBB_OK)
+    else if (ebb__context_usable(ctx) == EBB_OK && ebb__scope_required() == EBB_OK &&
+             kind_check(kind) == EBB_OK)
         ebb__tensor_new(&t, ctx, d, &s, kind, NULL);
     ebb__error_op_set(outer);
     return t;
@@ -97,8 +106,8 @@ ebb_status(ebb_set_kind)(ebb_tensor *t, ebb_kind kind)
 {
     ebb__slot *s = ebb__slot_of(t, "ebb_set_kind", "t");
     if (!s) return ebb_error_status();
-    if ((unsigned)kind > EBB_KIND_BOOKKEEPING)
-        return ebb__fail(EBB_E_RANGE, "%d is not a kind of bytes", (int)kind);
+    EBB_TRY(ebb__context_usable(s->ctx));
+    EBB_TRY(kind_check(kind));
     EBB_TRY(ebb__context_usable(s->ctx));
     ebb__value_set_kind(s->storage->value, kind);
     return EBB_OK;
@@ -163,7 +172,7 @@ ebb_tensor *(ebb_detach)(ebb_tensor *x)
     ebb__slot *s = ebb__slot_of(x, "ebb_detach", "x");
     ebb_tensor *t = NULL;
     ebb_view v;
-    if (s && ebb__scope_required() == EBB_OK) {
+    if (s && ebb__context_usable(s->ctx) == EBB_OK && ebb__scope_required() == EBB_OK) {
         ebb__layout_unpack(&v, s->layout, NULL);
         if (ebb__tensor_create(&t, s->ctx, ebb__storage_keep(s->storage), &v,
                                s->layout->offset) != EBB_OK)

@@ -72,6 +72,17 @@ static ebb__record *record_of(const ebb__backward *b, int64_t i)
     return ebb_graph_node_payload(b->walk.nodes[i]);
 }
 
+/* Which nodes are chosen inputs, and to which leaf which node contributes last. */
+static void places_mark(ebb__backward *b)
+{
+    const ebb__graph_walk *w = &b->walk;
+    for (int64_t j = 0; j < b->args->n_inputs; j++)
+        if (w->input[j] >= 0) b->is_input[w->input[j]] = true;
+    for (int64_t i = 0; i < w->n_nodes; i++)
+        for (int64_t e = w->first[i]; e < w->first[i + 1]; e++)
+            if (w->targets[e].leaf >= 0) b->last_of[w->targets[e].leaf] = i;
+}
+
 static ebb_status totals_make(ebb__backward *b)
 {
     const ebb__graph_walk *w = &b->walk;
@@ -79,8 +90,9 @@ static ebb_status totals_make(ebb__backward *b)
     for (int64_t i = 0; i < w->n_nodes; i++)
         n += record_of(b, i)->n_out - record_of(b, i)->op->n_aux;
     n += w->n_leaves;
+    size_t marks = (size_t)w->n_leaves * sizeof(int64_t) + (size_t)w->n_nodes;
     b->memory_bytes =
-        (size_t)(n + 1) * sizeof *b->total + (size_t)(w->n_nodes + 1) * sizeof(int64_t);
+        marks + (size_t)(n + 1) * sizeof *b->total + (size_t)(w->n_nodes + 1) * sizeof(int64_t);
     b->memory = ebb__alloc(&b->ctx->allocator, b->memory_bytes, 16);
     if (!b->memory)
         return ebb__fail(EBB_E_NOMEM, "%zu bytes for gradients under way were refused",
@@ -88,6 +100,9 @@ static ebb_status totals_make(ebb__backward *b)
     memset(b->memory, 0, b->memory_bytes);
     b->first_out = b->memory;
     b->total = (ebb__grad_total *)(b->first_out + w->n_nodes + 1);
+    b->last_of = (int64_t *)(b->total + n + 1);
+    b->is_input = (bool *)(b->last_of + w->n_leaves);
+    places_mark(b);
     b->n_totals = n;
     int64_t at = 0;
     for (int64_t i = 0; i < w->n_nodes; i++) {
@@ -141,11 +156,12 @@ static ebb_status roots_check(const ebb__backward_args *a, ebb__graph_place *pla
         if (!s->node)
             return ebb__fail(EBB_E_GRAPH, "root %lld depends on nothing that wants a gradient",
                              (long long)i);
-        *ctx = s->ctx;
+        EBB_TRY(ebb__context_join(ctx, s->ctx));
         place[i] = (ebb__graph_place){s->node, s->output};
         if (!a->seeds || a->seeds[i] == EBB_NONE) continue;
         ebb__slot *seed = ebb__slot_of(a->seeds[i], "backward", "seed");
         if (!seed) return ebb_error_status();
+        EBB_TRY(ebb__context_join(ctx, seed->ctx));
         ebb_view vs, vr;
         ebb__layout_unpack(&vs, seed->layout, NULL);
         ebb__layout_unpack(&vr, s->layout, NULL);
@@ -172,10 +188,28 @@ static ebb_status inputs_check(const ebb__backward_args *a, ebb__graph_place *pl
     return EBB_OK;
 }
 
+/* Of a node with several outputs the walk tells whether the node is reached, not by which. */
+static bool output_reached(const ebb__backward *b, int32_t node, uint32_t output)
+{
+    const ebb__graph_walk *w = &b->walk;
+    if (record_of(b, node)->n_out - record_of(b, node)->op->n_aux == 1) return true;
+    for (int64_t i = 0; i < b->args->n_roots; i++)
+        if (w->root[i] == node && ebb__slot_raw(b->args->roots[i])->output == output)
+            return true;
+    for (int64_t e = 0; e < w->first[w->n_nodes]; e++)
+        if (w->targets[e].node == node && w->targets[e].output == output) return true;
+    return false;
+}
+
 static ebb_status walk_check(ebb__backward *b)
 {
     const ebb__graph_walk *w = &b->walk;
     const ebb__backward_args *a = b->args;
+    for (int64_t i = 0; i < a->n_inputs; i++) {
+        int32_t node = w->input[i];
+        if (node >= 0 && !output_reached(b, node, ebb__slot_raw(a->inputs[i])->output))
+            w->input[i] = INT32_MIN;
+    }
     for (int64_t i = 0; i < a->n_inputs; i++)
         if (w->input[i] == INT32_MIN && !a->allow_unused)
             return ebb__fail(EBB_E_GRAPH, "no root depends on input %lld", (long long)i);
@@ -233,7 +267,7 @@ static ebb_status nodes_run(ebb__backward *b)
 {
     for (int64_t i = 0; i < b->walk.n_nodes; i++) {
         prefetch(b, i);
-        if (b->args->n_inputs) results_take(b, i);
+        if (b->is_input && b->is_input[i]) results_take(b, i);
         if (!b->walk.is_stop[i] && any_gradient(b, i)) EBB_TRY(ebb__rule_run(b, i));
         for (int64_t k = b->first_out[i]; k < b->first_out[i + 1]; k++) {
             ebb_release(b->total[k]);
@@ -267,8 +301,8 @@ static ebb_status results_finish(ebb__backward *b)
     return EBB_OK;
 }
 
-/* The results belong to the innermost scope; a seed or another result is never handed out twice
- * as one handle, so each gets its own. */
+/* The results belong to the innermost scope; each has bytes of its own, never those of a seed or
+ * of another result (under create_graph they are shared: such a one is not written to). */
 static ebb_status results_hand_over(ebb__backward *b)
 {
     const ebb__backward_args *a = b->args;
@@ -276,8 +310,11 @@ static ebb_status results_hand_over(ebb__backward *b)
     for (int64_t j = 0; j < a->n_inputs; j++) {
         ebb_tensor *ours = a->grads_out[j];
         if (!ours || ours == EBB_NONE) continue;
-        ebb_tensor *theirs =
-            status == EBB_OK ? ebb__alias(ebb__slot_raw(ours), a->create_graph) : NULL;
+        ebb_tensor *theirs = NULL;
+        if (status == EBB_OK)
+            theirs = a->create_graph || ebb__tensor_exclusive(ebb__slot_raw(ours))
+                         ? ebb__alias(ebb__slot_raw(ours), a->create_graph)
+                         : ebb__run1(b->ctx, b->ctx->engine->clone, NULL, 1, &ours);
         if (!theirs) status = ebb_error_status();
         a->grads_out[j] = theirs;
         ebb_release(ours);
@@ -292,12 +329,14 @@ static ebb_status backward_walk(ebb__backward *b)
     EBB_TRY(totals_make(b));
     ebb_scope scope =
         ebb_scope_begin(EBB__SCOPE_RULE | (a->create_graph ? 0 : EBB_SCOPE_NO_GRAD), NULL);
-    if (scope.id == 0) return ebb_error_status();
-    ebb_status status = seeds_put(b);
+    ebb_status status = scope.id ? seeds_put(b) : ebb_error_status();
     if (status == EBB_OK) status = ebb__graph_walk_claim(&b->walk);
+    bool claimed = status == EBB_OK;
     if (status == EBB_OK) status = nodes_run(b);
     if (status == EBB_OK) status = a->inputs ? results_finish(b) : ebb__commit_all(b);
     ebb_scope_end(scope);
+    if (status != EBB_OK && claimed && !b->walk.keep) ebb__error_append("; its graph is spent");
+    if (status != EBB_OK && b->committed) ebb__error_append("; some gradients were added");
     return status;
 }
 

@@ -19,6 +19,8 @@ typedef struct ebb__engine {
 
 /* E_MISUSE: made before a fork, or single-threaded and another thread's. */
 ebb_status ebb__context_usable(const ebb_context *ctx);
+/* The deeper of the two, which must lie on one line of descent. */
+ebb_status ebb__context_join(ebb_context **ctx, ebb_context *other);
 void ebb__trace_op(const ebb__apply *a);
 /* ebb__run under the name of the operation around it. */
 ebb_status ebb__run_unnamed(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
@@ -43,6 +45,9 @@ struct ebb__backward {
     int64_t *first_out;     /* per node: where its outputs' totals begin */
     ebb__grad_total *total; /* of every output of every node, then of every leaf */
     int64_t n_totals;
+    int64_t *last_of; /* per leaf: the node that contributes last */
+    bool *is_input;   /* per node: a chosen input */
+    bool committed;   /* commit_each_leaf: a slot has been added to */
     void *memory;
     size_t memory_bytes;
 };

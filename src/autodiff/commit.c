@@ -121,23 +121,15 @@ ebb_status ebb__commit_all(ebb__backward *b)
     return EBB_OK;
 }
 
-/* The newest node after which nobody contributes to the leaf. */
-static int64_t last_contributor(const ebb__graph_walk *w, int64_t leaf)
-{
-    for (int64_t i = w->n_nodes; i-- > 0;)
-        for (int64_t e = w->first[i]; e < w->first[i + 1]; e++)
-            if (w->targets[e].leaf == leaf) return i;
-    return -1;
-}
-
 ebb_status ebb__commit_complete(ebb__backward *b, int64_t i)
 {
     const ebb__graph_walk *w = &b->walk;
     for (int64_t e = w->first[i]; e < w->first[i + 1]; e++) {
         int32_t leaf = w->targets[e].leaf;
-        if (leaf < 0 || !*leaf_total(b, leaf) || last_contributor(w, leaf) != i) continue;
+        if (leaf < 0 || !*leaf_total(b, leaf) || b->last_of[leaf] != i) continue;
         EBB_TRY(stage(b, leaf));
         commit(b, leaf);
+        b->committed = true;
     }
     return EBB_OK;
 }

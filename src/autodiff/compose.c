@@ -29,7 +29,11 @@ ebb_status ebb__compose(ebb_context *ctx, const ebb_op *op, const void *attr, in
     ebb_vjp v = {
         .op = op, .attr = attr, .ctx = ctx, .n_in = n_in, .n_out = n_out, .host = &host};
     ebb_scope scope = ebb_scope_begin(0, NULL);
-    if (scope.id == 0) return ebb_error_status();
+    if (scope.id == 0) {
+        ebb_status refused = ebb_error_status();
+        ebb_scope_end(scope);
+        return refused;
+    }
     op->compose(&v, out, in, n_in, attr);
     for (int32_t k = 0; k < n_out; k++) {
         if (v.status == EBB_OK && !out[k])

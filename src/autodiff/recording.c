@@ -41,7 +41,7 @@ static uint16_t layout_put(tail_writer *w, const ebb__layout *l)
     return (uint16_t)(at / 8);
 }
 
-enum { SMALL_TAIL = 512 };
+enum { SMALL_TAIL = 512, MOST_TAIL = (EBB__PLACE_TRACKED - 1) * 8 };
 
 /* No tail is larger, whatever its layouts share. */
 static size_t tail_at_most(const ebb__apply *a)
@@ -154,11 +154,17 @@ ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a, ebb_tensor *
     tail_write(&w, a, result);
     size_t tail_bytes = (w.used + 7) & ~(size_t)7;
     if (c->ctx->record_sites) tail_bytes += sizeof(ebb__record_site);
-    if (tail_bytes > UINT16_MAX)
-        return ebb__fail(EBB_E_UNSUPPORTED, "%d inputs of so many layouts", (int)c->n_in);
+    /* What lies further cannot be named in 15 bits: without a gradient it just has no recipe. */
+    if (w.used > MOST_TAIL) {
+        if (!a->tracked) return EBB_OK;
+        return ebb__fail(
+            EBB_E_UNSUPPORTED,
+            "%d inputs have different layouts: %zu bytes to record, %d are possible",
+            (int)c->n_in, w.used, MOST_TAIL);
+    }
     ebb__record *r;
     EBB_TRY(ebb__record_create(&r, c->ctx, c->op, (uint16_t)c->n_in, (uint16_t)n_out, recipe,
-                               (uint16_t)tail_bytes));
+                               (uint32_t)tail_bytes));
     if (w.tail) {
         memcpy(ebb__record_tail(r), small, w.used);
     } else {

@@ -57,7 +57,7 @@ typedef struct ebb__record_site {
 } ebb__record_site;
 static inline ebb__record_site *ebb__record_site_at(const ebb__record *r)
 {
-    return (ebb__record_site *)((char *)ebb__record_tail(r) + r->tail_bytes) - 1;
+    return (ebb__record_site *)((char *)r + r->bytes) - 1;
 }
 /* "mul", or "mul (train.c:41)" where the site is known. Returns buffer. */
 const char *ebb__record_text(char *buffer, size_t size, const ebb__record *r);

@@ -264,7 +264,11 @@ ebb_status ebb__rule_run(ebb__backward *b, int64_t i)
     r.declared = declared_by(&r);
     ebb_scope scope = ebb_scope_begin(
         EBB__SCOPE_RULE | (b->create_graph ? EBB_SCOPE_GRAD : EBB_SCOPE_NO_GRAD), NULL);
-    if (scope.id == 0) return ebb_error_status();
+    if (scope.id == 0) {
+        ebb_status refused = ebb_error_status();
+        ebb_scope_end(scope);
+        return refused;
+    }
     if (b->create_graph && op->vjp_composed && reads_floating_aux(&r.vjp))
         op->vjp_composed(&r.vjp);
     else

@@ -21,8 +21,7 @@ static bool is_within(const ebb_context *ctx, const ebb_context *ancestor)
     return ctx != NULL;
 }
 
-/* The deepest of the contexts so far, which must lie on one line of descent. */
-static ebb_status context_join(ebb_context **ctx, ebb_context *other)
+ebb_status ebb__context_join(ebb_context **ctx, ebb_context *other)
 {
     if (!*ctx || *ctx == other || is_within(other, *ctx)) {
         *ctx = other;
@@ -37,6 +36,8 @@ ebb_status ebb__context_usable(const ebb_context *ctx)
     if (ctx->fork_generation != ebb__fork_generation())
         return ebb__fail(EBB_E_MISUSE,
                          "the context was made before a fork, in another process");
+    if (ctx->closed)
+        return ebb__fail(EBB_E_MISUSE, "the context went with its parent, which was destroyed");
     if (ctx->single_threaded) {
         ebb__thread_token *self = ebb__thread_self();
         if (!self || self->id != ctx->thread_id)
@@ -81,7 +82,7 @@ static ebb_status operands_resolve(ebb__apply *a, ebb_tensor *const *in)
             EBB_TRY(operand_special(a, in[i], i));
             continue;
         }
-        if (s->ctx != ctx) EBB_TRY(context_join(&ctx, s->ctx));
+        if (s->ctx != ctx) EBB_TRY(ebb__context_join(&ctx, s->ctx));
         a->slot[i] = s;
         tracked |= s->node != NULL;
         ebb__layout_unpack(&c->in[i], s->layout, NULL);
@@ -163,6 +164,15 @@ static ebb_status writes_prepare(ebb__apply *a)
             return ebb__fail(
                 EBB_E_GRAPH, "%s would be written in place but %s", argument_name(c->op, i),
                 s->is_leaf ? "is a leaf and the scope records" : "carries history");
+        if (!s->layout->contiguous)
+            return ebb__fail(EBB_E_MISUSE,
+                             "%s would be written in place: it must be contiguous",
+                             argument_name(c->op, i));
+        for (int32_t j = 0; j < i; j++)
+            if (c->op->writes >> j & 1 && a->slot[j] && a->slot[j]->storage == s->storage)
+                return ebb__fail(EBB_E_MISUSE,
+                                 "%s and %s would both be written and share bytes",
+                                 argument_name(c->op, j), argument_name(c->op, i));
         EBB_TRY(ebb__storage_write(s->storage, c->op->name, ebb__restore));
     }
     return EBB_OK;
@@ -313,7 +323,8 @@ static ebb_status apply(ebb__apply *a, ebb_tensor *const *in, ebb_tensor **out, 
     if (c->op->flags & EBB_OP_VIEW) return apply_view(a, out, copy);
     if (!(c->op->flags & EBB_OP_STRIDED))
         for (int32_t i = 0; i < c->n_in; i++)
-            if (a->slot[i] && !a->slot[i]->layout->contiguous) *copy = true;
+            if (a->slot[i] && !a->slot[i]->layout->contiguous && !(c->op->writes >> i & 1))
+                *copy = true;
     return *copy ? EBB_OK : apply_kernel(a, out);
 }
 

@@ -54,6 +54,13 @@ ebb_status ebb__fail(ebb_status s, const char *format, ...)
     return s;
 }
 
+void ebb__error_append(const char *text)
+{
+    ebb_error *e = &thread_error.record;
+    size_t used = strlen(e->message);
+    if (e->status != EBB_OK) snprintf(e->message + used, sizeof e->message - used, "%s", text);
+}
+
 ebb_status ebb_fail(ebb_status s, const char *format, ...)
 {
     va_list args;

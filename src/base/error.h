@@ -19,6 +19,8 @@ const char *ebb__error_op(void);
 ebb_status ebb__null_argument(const char *function, const char *argument);
 /* The caller's line as last set on this thread; file may be NULL. */
 void ebb__site_get(const char **file, int32_t *line);
+/* Adds to the pending message: "; the walked graph is spent". Nothing where none is pending. */
+void ebb__error_append(const char *text);
 /* Put a record made on another thread (a worker's) in place of this thread's. */
 void ebb__error_adopt(const ebb_error *e);
 

@@ -10,7 +10,7 @@
 
 ebb_status ebb__record_create(ebb__record **out, ebb_context *ctx, const struct ebb_op *op,
                               uint16_t n_in, uint16_t n_out, bool is_recipe,
-                              uint16_t tail_bytes)
+                              uint32_t tail_bytes)
 {
     size_t pointers = sizeof(ebb__record) + ((size_t)n_in + n_out) * sizeof(ebb__value *);
     size_t reads = is_recipe ? n_in * sizeof(ebb__read) : 0;
@@ -24,7 +24,6 @@ ebb_status ebb__record_create(ebb__record **out, ebb_context *ctx, const struct 
     r->n_out = n_out;
     r->is_recipe = is_recipe;
     r->broken = true;
-    r->tail_bytes = (uint16_t)(bytes - head);
     r->bytes = (uint32_t)bytes;
     r->op = op;
     r->ctx = ctx;

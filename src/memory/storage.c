@@ -43,6 +43,11 @@ static ebb_status tiny_write(ebb__storage *s, const char *writer)
 {
     ebb__value *old = s->value, *fresh;
     if (atomic_load_explicit(&old->refs, memory_order_acquire) > 1) {
+        if (atomic_load_explicit(&s->n_maps, memory_order_relaxed))
+            return ebb__fail(EBB_E_MISUSE,
+                             "a mapped tensor of at most %d bytes that a graph has "
+                             "saved cannot be written to",
+                             EBB__TINY_BYTES);
         EBB_TRY(ebb__value_create(&fresh, old->ctx, old->bytes, old->kind));
         memcpy(fresh->data, old->data, old->bytes);
         old->moved_by = writer;

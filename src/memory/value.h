@@ -91,8 +91,7 @@ struct ebb__record {
     uint16_t n_in, n_out;
     bool is_recipe, broken; /* broken: cannot be run and holds no reads; until linked, and again
                                once an input is lost */
-    uint16_t tail_bytes;
-    uint32_t bytes;     /* of the whole allocation */
+    uint32_t bytes;         /* of the whole allocation */
     uint32_t saved_in;  /* bit i: a use of in[i] is held for the node; the last bit stands for
                            all  remaining inputs */
     uint32_t saved_out; /* the same for out[k] */
@@ -110,7 +109,7 @@ static inline ebb__read *ebb__record_reads(const ebb__record *r)
 }
 static inline void *ebb__record_tail(const ebb__record *r)
 {
-    return (char *)r + r->bytes - r->tail_bytes;
+    return ebb__record_reads(r) + (r->is_recipe ? r->n_in : 0);
 }
 
 /* ---- memory of a root context ------------------------------------------------------------ */
@@ -187,7 +186,7 @@ void ebb__storage_swap(ebb__storage *s, ebb__storage *own);
 /* A record with one ref, all in[] and out[] NULL, tail uninitialised, 8-byte aligned. */
 ebb_status ebb__record_create(ebb__record **out, ebb_context *ctx, const struct ebb_op *op,
                               uint16_t n_in, uint16_t n_out, bool is_recipe,
-                              uint16_t tail_bytes);
+                              uint32_t tail_bytes);
 ebb__record *ebb__record_keep(ebb__record *r);
 void ebb__record_release(ebb__record *r); /* NULL is ignored */
 /* The node's saves: takes a use of each in[i]/out[k] named by the masks (NULLs are passed

@@ -23,7 +23,9 @@ typedef struct scope_stack {
     ebb_tensor **handle; /* with generation: a slot that died with its context is not ours */
     open_scope *scope;
     uint32_t n_handles, max_handles, n_scopes, max_scopes;
-    uint64_t next_id; /* thread's number in the high half: never equal between threads */
+    uint32_t n_refused; /* scopes that could not be opened and are not yet ended */
+    uint32_t floor;     /* scopes that what runs now may not end */
+    uint64_t next_id;   /* thread's number in the high half: never equal between threads */
 } scope_stack;
 
 static EBB__THREAD_HOT scope_stack stack;
@@ -61,6 +63,7 @@ ebb_scope ebb_scope_begin(uint32_t flags, const ebb_site *site)
 {
     if (stack.n_scopes == UINT16_MAX) {
         ebb__fail(EBB_E_RANGE, "%d scopes are open on this thread", UINT16_MAX);
+        stack.n_refused++;
         return (ebb_scope){0};
     }
     if (stack.n_scopes == stack.max_scopes) {
@@ -81,6 +84,7 @@ ebb_scope ebb_scope_begin(uint32_t flags, const ebb_site *site)
     return (ebb_scope){s->id};
 refused:
     ebb__fail(EBB_E_NOMEM, "memory for a scope was refused");
+    stack.n_refused++;
     return (ebb_scope){0};
 }
 
@@ -133,18 +137,40 @@ static void scopes_pop_to(uint32_t depth)
 
 void ebb_scope_end(ebb_scope scope)
 {
-    if (scope.id == 0) return;
+    if (scope.id == 0) {
+        if (stack.n_refused) stack.n_refused--;
+        return;
+    }
     uint32_t depth = stack.n_scopes;
     while (depth > 0 && stack.scope[depth - 1].id != scope.id) depth--;
     if (depth == 0) {
         ebb__fail(EBB_E_MISUSE, "ebb_scope_end: the scope is not open on this thread");
         return;
     }
+    if (depth <= stack.floor) {
+        ebb__fail(EBB_E_MISUSE, "ebb_scope_end: the scope is around the call that ends it");
+        return;
+    }
     scopes_pop_to(depth - 1);
+}
+
+uint32_t ebb__scope_fence(void)
+{
+    uint32_t before = stack.floor;
+    stack.floor = stack.n_scopes;
+    return before;
+}
+
+void ebb__scope_unfence(uint32_t before)
+{
+    scopes_pop_to(stack.floor); /* what a callback left open */
+    stack.floor = before;
 }
 
 ebb_status ebb__scope_required(void)
 {
+    if (stack.n_refused)
+        return ebb__fail(EBB_E_MISUSE, "the innermost scope could not be opened");
     if (stack.n_scopes > 0) return EBB_OK;
     return ebb__fail(EBB_E_MISUSE, "no scope is open on this thread: open one with EBB_SCOPE");
 }

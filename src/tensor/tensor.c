@@ -62,6 +62,7 @@ ebb_status ebb__tensor_create(ebb_tensor **out, ebb_context *ctx, ebb__storage *
     s->output = 0;
     s->label = NULL;
     atomic_store_explicit(&s->n_maps, 0, memory_order_relaxed);
+    atomic_store_explicit(&s->written_by_map, false, memory_order_relaxed);
     atomic_store_explicit(&s->refs, EBB__SCOPE_REF, memory_order_release);
     *out = ebb__handle_of(s);
     return EBB_OK;
@@ -103,8 +104,12 @@ ebb_tensor *ebb_keep(ebb_tensor *t)
     if (!t || t == EBB_NONE) return t;
     ebb__slot *s = ebb__slot_of(t, "ebb_keep", "t");
     if (!s) return NULL;
-    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
-    return t;
+    unsigned before = atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    if (before % EBB__SCOPE_REF < EBB__SCOPE_REF - 2) return t;
+    atomic_fetch_sub_explicit(&s->refs, 1, memory_order_relaxed);
+    ebb__fail(EBB_E_RANGE, "ebb_keep: %d references to one tensor are the most",
+              EBB__SCOPE_REF - 2);
+    return NULL;
 }
 
 void ebb_release(ebb_tensor *t)

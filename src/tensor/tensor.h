@@ -26,9 +26,10 @@ typedef struct ebb__slot {
     uint8_t generation; /* in the handle's low 7 bits */
     bool is_leaf;
     atomic_uchar n_maps;
-    uint16_t output;      /* of node */
-    uint16_t scope_depth; /* of the scope that owns it (or that it was escaped to) */
-    uint32_t scope_index; /* in the owning thread's handle list */
+    atomic_bool written_by_map; /* mapped for writing since it was last unmapped wholly */
+    uint16_t output;            /* of node */
+    uint16_t scope_depth;       /* of the scope that owns it (or that it was escaped to) */
+    uint32_t scope_index;       /* in the owning thread's handle list */
     ebb__storage *storage;
     ebb_graph_node *node; /* NULL: untracked. A leaf's: its graph leaf */
     ebb_context *ctx;
@@ -133,6 +134,10 @@ ebb_status ebb__scope_adopt(ebb__slot *s);
 bool ebb__scope_disown(ebb__slot *s);
 /* The innermost scope made it and nothing else holds it. */
 bool ebb__scope_sole_owner(const ebb__slot *s);
+/* Around a user's callback: it may not end scopes that were open before, and those it leaves open
+ * are closed. Gives back what _unfence wants. */
+uint32_t ebb__scope_fence(void);
+void ebb__scope_unfence(uint32_t before);
 /* The innermost scope's site, NULL where it has none. */
 const ebb_site *ebb__scope_site(void);
 
