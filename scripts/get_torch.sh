@@ -18,5 +18,5 @@ if python3 -m venv "$venv" >build/torch-venv.log 2>&1 &&
     exit 0
 fi
 rm -rf "$venv"
-echo "torch: absent, it could not be installed (build/torch-venv.log); its rows are left out"
+echo "torch: absent, it could not be installed (build/torch-venv.log); its rows say so"
 exit 0
