@@ -1,4 +1,4 @@
-/* lock.c - waiting for a spin lock.
+/* lock.c - waiting for a spin lock; mutexes that spin before they sleep.
  * Invariant: critical sections are a few instructions long, so a lock that stays held for
  * longer than some hundred tries has a preempted holder, and the processor goes to somebody
  * else.
@@ -16,6 +16,17 @@ static inline void relax(void)
 #elif defined __aarch64__
     __asm__ volatile("yield");
 #endif
+}
+
+void ebb__mutex_init(pthread_mutex_t *mutex)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+#if defined __GLIBC__ && defined _GNU_SOURCE
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+    pthread_mutex_init(mutex, &attr);
+    pthread_mutexattr_destroy(&attr);
 }
 
 void ebb__lock_wait(ebb__lock *lock)

@@ -232,6 +232,7 @@ static part *part_make(pool *all, ebb__thread_token *self)
     own->pool = all;
     own->owner = ebb__thread_token_keep(self);
     ebb__lock_take(&all->lock);
+    own->head.number = all->parts ? all->parts->head.number + 1 : 0;
     own->next = all->parts;
     all->parts = own;
     ebb__lock_give(&all->lock);
@@ -307,6 +308,11 @@ static long long sum(const ebb__pool *head, size_t offset)
 int64_t ebb__pool_count(const ebb__pool *head, unsigned slot)
 {
     return sum(head, offsetof(part, head.count) + slot * sizeof(atomic_llong));
+}
+
+void ebb__pool_counts(int64_t *out, const ebb__pool *head, unsigned first, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) out[i] = ebb__pool_count(head, first + i);
 }
 
 void ebb__pool_stats_get(ebb__pool_stats *out, const ebb__pool *head)

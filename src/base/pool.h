@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-enum { EBB__POOL_MAX = 1024, EBB__SLAB_BYTES = 64 << 10, EBB__POOL_COUNTERS = 16 };
+enum { EBB__POOL_MAX = 1024, EBB__SLAB_BYTES = 64 << 10, EBB__POOL_COUNTERS = 32 };
 
 /* The head of a pool; the rest is pool.c's. */
 typedef struct ebb__pool {
@@ -64,6 +64,7 @@ typedef struct ebb__pool_list {
 } ebb__pool_list;
 typedef struct ebb__pool_part {
     ebb__lock *lock; /* NULL but in the shared part */
+    uint32_t number; /* of the parts from 0; the shared one's is 0 too */
     atomic_llong count[EBB__POOL_COUNTERS];
     ebb__pool_list list[EBB__POOL_CLASSES];
 } ebb__pool_part;
@@ -128,6 +129,8 @@ static inline void ebb__pool_part_free(ebb__pool_part *part, void *p, size_t byt
 /* Counters of whoever owns the pool, summed over the parts on reading. slot <
  * EBB__POOL_COUNTERS */
 int64_t ebb__pool_count(const ebb__pool *pool, unsigned slot);
+/* n counters from slot `first` on. */
+void ebb__pool_counts(int64_t *out, const ebb__pool *pool, unsigned first, unsigned n);
 static inline void ebb__pool_part_count(ebb__pool_part *part, unsigned slot, int64_t delta)
 {
     atomic_llong *c = &part->count[slot];

@@ -28,18 +28,6 @@ static void slab_less(void *user, void *slab)
     ebb__free(&space->allocator, slab, EBB__SLAB_BYTES);
 }
 
-/* Most claims are short: where the C library can, it tries for a while before it sleeps. */
-static void claim_lock_init(pthread_mutex_t *lock)
-{
-    pthread_mutexattr_t attr;
-    pthread_mutexattr_init(&attr);
-#if defined __GLIBC__ && defined _GNU_SOURCE
-    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
-#endif
-    pthread_mutex_init(lock, &attr);
-    pthread_mutexattr_destroy(&attr);
-}
-
 static ebb_status space_make(ebb_graph_space **out, ebb__pool *pool,
                              const ebb_graph_space_options *options)
 {
@@ -52,7 +40,7 @@ static ebb_status space_make(ebb_graph_space **out, ebb__pool *pool,
     ebb_graph_space *space = ebb__alloc(a, sizeof *space, 64);
     if (!space) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", sizeof *space);
     memset(space, 0, sizeof *space);
-    claim_lock_init(&space->claim_lock);
+    ebb__mutex_init(&space->claim_lock);
     space->allocator = *a;
     space->single_threaded = options->single_threaded;
     space->generation = ebb__fork_generation();

@@ -3,7 +3,8 @@
  * Invariants: used is the sum of bytes[] but CACHE, and at most budget where there is one; an
  * account's used is at least that of its children together. One account is locked at a time, so
  * a charge walks from the context to the root and goes back on a refusal; peaks are taken only
- * when all have agreed.
+ * when all have agreed. What lies in a slab is part of the root's BOOKKEEPING in bytes[]; of
+ * which kind it is the pool's counters know, and it is shown so.
  * SPDX-License-Identifier: MIT */
 #include "memory/account.h"
 
@@ -13,12 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_KINDS = EBB_KIND_CACHE + 1 };
+enum { N_KINDS = EBB_KIND_CACHE + 1, FIRST_COUNTER = EBB__POOL_COUNTERS / 2 };
+_Static_assert(FIRST_COUNTER + N_KINDS < EBB__POOL_COUNTERS, "a counter for each kind");
 
 struct ebb__account {
     ebb__lock lock;
     bool single_threaded;
     ebb__account *parent;
+    ebb__pool *pool; /* a root's; NULL: nothing lies in slabs */
     size_t budget, used, bytes[N_KINDS];
     size_t peak, peak_by_kind[N_KINDS];
     const char *peak_op; /* an operation's name outlives the context */
@@ -76,12 +79,26 @@ static inline bool fits(const ebb__account *a, size_t bytes)
     return !a->budget ? bytes <= SIZE_MAX - a->used : bytes <= a->budget - a->used;
 }
 
+/* bytes[] as it is shown. While others count, the sums may not belong together. */
+static void bytes_by_kind(size_t *out, const ebb__account *a)
+{
+    int64_t pooled[N_KINDS];
+    memcpy(out, a->bytes, sizeof a->bytes);
+    if (!a->pool) return;
+    ebb__pool_counts(pooled, a->pool, FIRST_COUNTER, N_KINDS);
+    for (int k = 0; k < N_KINDS; k++) {
+        if (pooled[k] < 0 || (size_t)pooled[k] > out[EBB_KIND_BOOKKEEPING]) continue;
+        out[EBB_KIND_BOOKKEEPING] -= (size_t)pooled[k];
+        out[k] += (size_t)pooled[k];
+    }
+}
+
 /* The account is locked. */
 static inline void peak_note(ebb__account *a)
 {
     if (a->used <= a->peak) return;
     a->peak = a->used;
-    memcpy(a->peak_by_kind, a->bytes, sizeof a->bytes);
+    bytes_by_kind(a->peak_by_kind, a);
     a->peak_op = ebb__error_op();
 }
 
@@ -165,18 +182,35 @@ static ebb__account *root_of(ebb__account *a)
     return a;
 }
 
+void ebb__account_set_pool(ebb__account *root, ebb__pool *pool)
+{
+    root->pool = pool;
+}
+
+static inline void pooled_count(const ebb__account *root, ebb_kind kind, int64_t bytes)
+{
+    ebb__pool_part_count(ebb__pool_part_get(root->pool), FIRST_COUNTER + kind, bytes);
+}
+
 bool ebb__account_try_pooled(ebb__account *a, ebb_kind kind, size_t bytes)
 {
     ebb__account *root = root_of(a);
     if (a != root && !try_below(a, root, kind, bytes)) return false;
-    swap_kind(root, EBB_KIND_BOOKKEEPING, kind, bytes);
+    pooled_count(root, kind, (int64_t)bytes);
     return true;
 }
 
 void ebb__account_discharge_pooled(ebb__account *a, ebb_kind kind, size_t bytes)
 {
     for (; a->parent; a = a->parent) take_off(a, kind, bytes);
-    swap_kind(a, kind, EBB_KIND_BOOKKEEPING, bytes);
+    pooled_count(a, kind, -(int64_t)bytes);
+}
+
+void ebb__account_move_pooled(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes)
+{
+    for (; a->parent; a = a->parent) swap_kind(a, from, to, bytes);
+    pooled_count(a, from, -(int64_t)bytes);
+    pooled_count(a, to, (int64_t)bytes);
 }
 
 void ebb__account_cache(ebb__account *a, int64_t delta_bytes)
@@ -231,6 +265,7 @@ ebb_status ebb__account_refuse(const ebb__account *a, ebb_kind kind, size_t byte
     }
     account_lock(tightest);
     copy = *tightest;
+    bytes_by_kind(copy.bytes, tightest);
     account_unlock(tightest);
     int largest = 0;
     for (int k = 1; k < EBB_KIND_CACHE; k++)
@@ -259,7 +294,7 @@ void ebb__account_stats(ebb_stats *out, const ebb__account *a)
     out->budget_bytes = p->budget;
     memset(out->bytes, 0, sizeof out->bytes);
     memset(out->peak_by_kind, 0, sizeof out->peak_by_kind);
-    memcpy(out->bytes, p->bytes, sizeof p->bytes);
+    bytes_by_kind(out->bytes, p);
     memcpy(out->peak_by_kind, p->peak_by_kind, sizeof p->peak_by_kind);
     const char *op = p->peak_op;
     account_unlock(p);
@@ -270,7 +305,7 @@ void ebb__account_reset_peak(ebb__account *a)
 {
     account_lock(a);
     a->peak = a->used;
-    memcpy(a->peak_by_kind, a->bytes, sizeof a->bytes);
+    bytes_by_kind(a->peak_by_kind, a);
     a->peak_op = NULL;
     account_unlock(a);
 }

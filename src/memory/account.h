@@ -28,10 +28,14 @@ void ebb__account_discharge_below(ebb__account *a, const ebb__account *end, ebb_
                                   size_t bytes);
 /* Bytes change their kind: never fails. */
 void ebb__account_move(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes);
+/* Where a root's account counts bytes that lie in a slab: in the parts of its pool, so that
+ * threads that make small things do not meet. */
+void ebb__account_set_pool(ebb__account *root, ebb__pool *pool);
 /* Bytes of `kind` that lie in a slab: out of the root's BOOKKEEPING, charged to accounts below
  * the root. False where one of their budgets refuses. */
 bool ebb__account_try_pooled(ebb__account *a, ebb_kind kind, size_t bytes);
 void ebb__account_discharge_pooled(ebb__account *a, ebb_kind kind, size_t bytes);
+void ebb__account_move_pooled(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes);
 /* Bytes held in CACHE: no budget, not in used. */
 void ebb__account_cache(ebb__account *a, int64_t delta_bytes);
 /* Bytes that may still be charged; SIZE_MAX without a budget. */

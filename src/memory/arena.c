@@ -6,7 +6,7 @@
  * nothing.
  *
  * Invariants: the blocks of a chunk tile its grains; two free blocks never touch; each free
- * block is in the bin of its size; `chunks` is sorted by address; used_grains is the sum of the
+ * block is in the bin of its size on its chunk's side; `chunks` is sorted by address; used_grains is the sum of the
  * used blocks.
  *
  * Bins are as in TLSF (Masmano et al., 2004), 8 to each power of two. Best fit within the first
@@ -35,7 +35,8 @@ enum {
     SUB_LOG2 = 3,
     SUB = 1 << SUB_LOG2,
     N_BINS = SUB * 56,
-    LOOK_MAX = 64 /* free blocks of one bin that are compared */
+    LOOK_MAX = 64, /* free blocks of one bin that are compared */
+    N_SIDES = 4
 };
 static const size_t CHUNK_LEAST = (size_t)4 << 20, CHUNK_MOST = (size_t)256 << 20;
 
@@ -44,7 +45,14 @@ typedef struct free_block {
     size_t grains;
 } free_block;
 
+typedef struct side {
+    size_t chunk_bytes;
+    uint64_t filled[N_BINS / 64]; /* bit: the bin is not empty */
+    free_block *bin[N_BINS];
+} side;
+
 typedef struct chunk {
+    side *side;
     size_t bytes; /* of the whole allocation */
     size_t n_grains, used_grains;
     char *grains;
@@ -57,8 +65,7 @@ struct ebb__arena {
     size_t limit, chunk_bytes, used_grains;
     chunk **chunks;
     size_t n_chunks, max_chunks;
-    uint64_t filled[N_BINS / 64]; /* bit: the bin is not empty */
-    free_block *bin[N_BINS];
+    side first, *sides[N_SIDES]; /* the first of them, others once they are asked for */
 };
 
 /* ---- bits -------------------------------------------------------------------------------- */
@@ -89,10 +96,10 @@ static unsigned bin_of(size_t grains)
 }
 
 /* The first bin from `from` on that holds a block; N_BINS if none. */
-static unsigned bin_next(const ebb__arena *a, unsigned from)
+static unsigned bin_next(const side *s, unsigned from)
 {
     for (unsigned word = from / 64; word < N_BINS / 64; word++) {
-        uint64_t bits = a->filled[word];
+        uint64_t bits = s->filled[word];
         if (word == from / 64) bits &= ~UINT64_C(0) << (from % 64);
         if (bits) return word * 64 + (unsigned)__builtin_ctzll(bits);
     }
@@ -104,40 +111,41 @@ static inline size_t *end_size(free_block *b, size_t grains)
     return (size_t *)((char *)b + grains * GRAIN) - 1;
 }
 
-static void free_insert(ebb__arena *a, chunk *c, size_t at, size_t grains)
+static void free_insert(chunk *c, size_t at, size_t grains)
 {
+    side *s = c->side;
     free_block *b = (free_block *)(c->grains + at * GRAIN);
     unsigned bin = bin_of(grains);
     UNPOISON(b, sizeof *b);
     UNPOISON(end_size(b, grains), sizeof(size_t));
     b->grains = grains;
     *end_size(b, grains) = grains;
-    b->next = a->bin[bin];
-    b->prev = &a->bin[bin];
+    b->next = s->bin[bin];
+    b->prev = &s->bin[bin];
     if (b->next) b->next->prev = &b->next;
-    a->bin[bin] = b;
-    bit_set(a->filled, bin);
+    s->bin[bin] = b;
+    bit_set(s->filled, bin);
     bit_set(c->free_start, at);
     bit_set(c->free_end, at + grains - 1);
 }
 
-static void free_remove(ebb__arena *a, chunk *c, free_block *b)
+static void free_remove(chunk *c, free_block *b)
 {
     size_t at = (size_t)((char *)b - c->grains) / GRAIN;
     unsigned bin = bin_of(b->grains);
     *b->prev = b->next;
     if (b->next) b->next->prev = b->prev;
-    if (!a->bin[bin]) bit_clear(a->filled, bin);
+    if (!c->side->bin[bin]) bit_clear(c->side->filled, bin);
     bit_clear(c->free_start, at);
     bit_clear(c->free_end, at + b->grains - 1);
 }
 
-static free_block *free_find(const ebb__arena *a, size_t grains)
+static free_block *free_find(const side *s, size_t grains)
 {
-    for (unsigned bin = bin_next(a, bin_of(grains)); bin < N_BINS; bin = bin_next(a, bin + 1)) {
+    for (unsigned bin = bin_next(s, bin_of(grains)); bin < N_BINS; bin = bin_next(s, bin + 1)) {
         free_block *best = NULL;
         int look = LOOK_MAX;
-        for (free_block *b = a->bin[bin]; b && look > 0; b = b->next, look--) {
+        for (free_block *b = s->bin[bin]; b && look > 0; b = b->next, look--) {
             if (b->grains == grains) return b;
             if (b->grains > grains && (!best || b->grains < best->grains)) best = b;
         }
@@ -200,13 +208,14 @@ static bool chunks_room(ebb__arena *a)
     return true;
 }
 
-static bool chunk_add(ebb__arena *a, size_t bytes)
+static bool chunk_add(ebb__arena *a, side *s, size_t bytes)
 {
     if (!chunks_room(a)) return false;
     chunk *c = ebb__alloc(&a->allocator, bytes, PAGE);
     if (!c) return false;
     size_t head = head_bytes(bytes / GRAIN), words = (bytes / GRAIN + 63) / 64;
     memset(c, 0, head);
+    c->side = s;
     c->bytes = bytes;
     c->n_grains = (bytes - head) / GRAIN;
     c->used_start = (uint64_t *)((char *)c + GRAIN);
@@ -218,27 +227,28 @@ static bool chunk_add(ebb__arena *a, size_t bytes)
     a->chunks[at] = c;
     a->n_chunks++;
     a->chunk_bytes += bytes;
+    s->chunk_bytes += bytes;
     POISON(c->grains, c->n_grains * GRAIN);
-    free_insert(a, c, 0, c->n_grains);
+    free_insert(c, 0, c->n_grains);
     return true;
 }
 
-/* As large as all before together, within bounds; no larger than asked for near the limit. */
-static bool grow(ebb__arena *a, size_t grains)
+/* As large as all of the side before together, within bounds; no larger than asked for near the limit. */
+static bool grow(ebb__arena *a, side *s, size_t grains)
 {
     size_t least, bytes;
     if (!chunk_size(&least, grains)) return false;
-    bytes = a->chunk_bytes < CHUNK_LEAST  ? CHUNK_LEAST
-            : a->chunk_bytes > CHUNK_MOST ? CHUNK_MOST
-                                          : a->chunk_bytes;
+    bytes = s->chunk_bytes < CHUNK_LEAST  ? CHUNK_LEAST
+            : s->chunk_bytes > CHUNK_MOST ? CHUNK_MOST
+                                          : s->chunk_bytes;
     if (bytes < least) bytes = least;
     if (a->chunk_bytes > a->limit || bytes > a->limit - a->chunk_bytes) {
         bytes = least;
         if (a->chunk_bytes > a->limit || bytes > a->limit - a->chunk_bytes) ebb__arena_trim(a);
     }
-    if (chunk_add(a, bytes)) return true;
+    if (chunk_add(a, s, bytes)) return true;
     ebb__arena_trim(a);
-    return chunk_add(a, least);
+    return chunk_add(a, s, least);
 }
 
 /* ---- the arena --------------------------------------------------------------------------- */
@@ -250,6 +260,7 @@ ebb__arena *ebb__arena_create(const ebb_allocator *allocator)
     memset(a, 0, sizeof *a);
     a->allocator = *allocator;
     a->limit = SIZE_MAX;
+    a->sides[0] = &a->first;
     return a;
 }
 
@@ -262,6 +273,7 @@ void ebb__arena_destroy(ebb__arena *a)
         UNPOISON(a->chunks[i], bytes);
         ebb__free(&allocator, a->chunks[i], bytes);
     }
+    for (int i = 1; i < N_SIDES; i++) ebb__free(&allocator, a->sides[i], sizeof(side));
     ebb__free(&allocator, a->chunks, a->max_chunks * sizeof(chunk *));
     ebb__free(&allocator, a, sizeof *a);
 }
@@ -271,22 +283,41 @@ void ebb__arena_set_limit(ebb__arena *a, size_t chunk_bytes)
     a->limit = chunk_bytes;
 }
 
-void *ebb__arena_alloc(ebb__arena *a, size_t bytes)
+static free_block *other_sides_find(const ebb__arena *a, const side *own, size_t grains)
+{
+    free_block *b = NULL;
+    for (int i = 0; i < N_SIDES && !b; i++)
+        if (a->sides[i] && a->sides[i] != own) b = free_find(a->sides[i], grains);
+    return b;
+}
+
+static side *side_get(ebb__arena *a, unsigned near)
+{
+    side **s = &a->sides[near % N_SIDES];
+    if (!*s && (*s = ebb__alloc(&a->allocator, sizeof **s, 64))) memset(*s, 0, sizeof **s);
+    return *s ? *s : &a->first;
+}
+
+static free_block *block_find(ebb__arena *a, side *own, size_t grains)
+{
+    free_block *b = free_find(own, grains);
+    if (!b && a->limit != SIZE_MAX) b = other_sides_find(a, own, grains);
+    if (b) return b;
+    return grow(a, own, grains) ? free_find(own, grains) : other_sides_find(a, own, grains);
+}
+
+void *ebb__arena_alloc(ebb__arena *a, unsigned near, size_t bytes)
 {
     size_t rounded;
     EBB_ASSERT(bytes > 0);
     if (!ebb__round_up(&rounded, bytes, GRAIN)) return NULL;
     size_t grains = rounded / GRAIN;
-    free_block *b = free_find(a, grains);
-    if (!b) {
-        if (!grow(a, grains)) return NULL;
-        b = free_find(a, grains);
-        if (!b) return NULL;
-    }
+    free_block *b = block_find(a, side_get(a, near), grains);
+    if (!b) return NULL;
     chunk *c = chunk_of(a, b);
     size_t at = (size_t)((char *)b - c->grains) / GRAIN, total = b->grains;
-    free_remove(a, c, b);
-    if (total > grains) free_insert(a, c, at + grains, total - grains);
+    free_remove(c, b);
+    if (total > grains) free_insert(c, at + grains, total - grains);
     UNPOISON(b, grains * GRAIN);
     bit_set(c->used_start, at);
     c->used_grains += grains;
@@ -308,16 +339,16 @@ void ebb__arena_free(ebb__arena *a, void *p, size_t bytes)
     if (end < c->n_grains && bit_get(c->free_start, end)) {
         free_block *after = (free_block *)(c->grains + end * GRAIN);
         end += after->grains;
-        free_remove(a, c, after);
+        free_remove(c, after);
         POISON(after, sizeof *after);
     }
     if (at > 0 && bit_get(c->free_end, at - 1)) {
         size_t *before = (size_t *)(c->grains + at * GRAIN) - 1;
         at -= *before;
-        free_remove(a, c, (free_block *)(c->grains + at * GRAIN));
+        free_remove(c, (free_block *)(c->grains + at * GRAIN));
         POISON(before, sizeof *before);
     }
-    free_insert(a, c, at, end - at);
+    free_insert(c, at, end - at);
 }
 
 void ebb__arena_trim(ebb__arena *a)
@@ -329,9 +360,10 @@ void ebb__arena_trim(ebb__arena *a)
             a->chunks[kept++] = c;
             continue;
         }
-        free_remove(a, c, (free_block *)c->grains);
+        free_remove(c, (free_block *)c->grains);
         size_t bytes = c->bytes;
         a->chunk_bytes -= bytes;
+        c->side->chunk_bytes -= bytes;
         UNPOISON(c, bytes);
         ebb__free(&a->allocator, c, bytes);
     }
@@ -379,6 +411,16 @@ static const char *chunk_check(const chunk *c, size_t *n_free)
     return used == c->used_grains ? NULL : "a chunk's used bytes are miscounted";
 }
 
+static const char *bins_check(const side *s, size_t *n_binned)
+{
+    for (unsigned bin = 0; bin < N_BINS; bin++) {
+        if (bit_get(s->filled, bin) != (s->bin[bin] != NULL)) return "a bin's mark is wrong";
+        for (const free_block *b = s->bin[bin]; b; b = b->next, ++*n_binned)
+            if (bin_of(b->grains) != bin) return "a free block is in a wrong bin";
+    }
+    return NULL;
+}
+
 const char *ebb__arena_check(const ebb__arena *a)
 {
     size_t bytes = 0, used = 0, n_free = 0, n_binned = 0;
@@ -390,10 +432,9 @@ const char *ebb__arena_check(const ebb__arena *a)
         bytes += c->bytes;
         used += c->used_grains;
     }
-    for (unsigned bin = 0; bin < N_BINS; bin++) {
-        if (bit_get(a->filled, bin) != (a->bin[bin] != NULL)) return "a bin's mark is wrong";
-        for (const free_block *b = a->bin[bin]; b; b = b->next, n_binned++)
-            if (bin_of(b->grains) != bin) return "a free block is in a wrong bin";
+    for (int i = 0; i < N_SIDES; i++) {
+        const char *fault = a->sides[i] ? bins_check(a->sides[i], &n_binned) : NULL;
+        if (fault) return fault;
     }
     if (n_free != n_binned) return "a bin holds a block that is in no chunk";
     if (bytes != a->chunk_bytes || used != a->used_grains) return "the totals are wrong";

@@ -1,7 +1,8 @@
 /* arena.h - blocks of bytes of one root context, recycled and never given back on every free.
  *
  * Chunks from the allocator hook hold address-ordered blocks, neighbours coalesce, free blocks
- * wait in bins by size; best fit. All blocks are 64-byte aligned and a multiple of 64 bytes; a
+ * wait in bins by size; best fit. A chunk has a side, and a thread takes blocks of its own side:
+ * bytes that another core wrote last are dear. All blocks are 64-byte aligned and a multiple of 64 bytes; a
  * used block has no header, so what is charged for it is all it takes. The caller holds the
  * memory lock (memory.h). Free bytes inside chunks are accounted as CACHE by the owner.
  * SPDX-License-Identifier: MIT */
@@ -18,8 +19,9 @@ void ebb__arena_destroy(ebb__arena *a);
 /* Chunks shall not take more than this where it can be helped: before one that would, empty
  * chunks go back, and it is no larger than what is asked for. SIZE_MAX: no limit. */
 void ebb__arena_set_limit(ebb__arena *a, size_t chunk_bytes);
-/* bytes > 0; NULL where the allocator refused. */
-void *ebb__arena_alloc(ebb__arena *a, size_t bytes);
+/* bytes > 0; NULL where the allocator refused. near: any number of the calling thread's. Where
+ * there is a limit, other sides' holes are used before a chunk is added. */
+void *ebb__arena_alloc(ebb__arena *a, unsigned near, size_t bytes);
 /* bytes as given to ebb__arena_alloc. */
 void ebb__arena_free(ebb__arena *a, void *p, size_t bytes);
 /* Chunks without a used block go back to the allocator. */

@@ -74,7 +74,7 @@ ebb_status ebb__memory_create(ebb_context *ctx)
         return ebb__fail(EBB_E_NOMEM, "the allocator refused %zu bytes for a context",
                          sizeof *m);
     *m = (ebb__memory){.single_threaded = ctx->single_threaded, .root = ctx};
-    pthread_mutex_init(&m->mutex, NULL);
+    ebb__mutex_init(&m->mutex);
     m->arena = ebb__arena_create(&ctx->allocator);
     if (!m->arena) {
         memory_free(m);
@@ -89,6 +89,7 @@ ebb_status ebb__memory_create(ebb_context *ctx)
         memory_free(m);
         return ebb__object_refused(EBB__SLAB_BYTES);
     }
+    ebb__account_set_pool(ctx->account, ctx->pool);
     return EBB_OK;
 }
 
@@ -109,6 +110,7 @@ void ebb__memory_destroy(ebb_context *ctx)
         next = large->next;
         ebb__free(&ctx->allocator, large, large->bytes);
     }
+    ebb__account_set_pool(ctx->account, NULL);
     ebb__pool_destroy(ctx->pool);
     ctx->pool = NULL;
     memory_free(m);
@@ -178,13 +180,14 @@ ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind
 {
     ebb__memory *m = ctx->memory;
     size_t budget = ebb__account_budget(m->root->account);
+    unsigned side = ebb__pool_part_get(ctx->pool)->number;
     EBB_TRY(ebb__room_charge(ctx, kind, bytes));
     for (;;) {
         ebb__memory_enter(m);
         if (budget)
             ebb__arena_set_limit(
                 m->arena, budget - atomic_load_explicit(&m->slab_bytes, memory_order_relaxed));
-        void *block = ebb__arena_alloc(m->arena, bytes);
+        void *block = ebb__arena_alloc(m->arena, side, bytes);
         if (block) {
             *out = block;
             if (list) ebb__list_insert(m, list);

@@ -144,7 +144,10 @@ void ebb__value_set_kind(ebb__value *v, ebb_kind kind)
 {
     ebb__memory *m = v->ctx->memory;
     if (!v->tiny) ebb__memory_enter(m);
-    if (v->data && !v->external) ebb__account_move(v->ctx->account, v->kind, kind, v->bytes);
+    if (v->tiny)
+        ebb__account_move_pooled(v->ctx->account, v->kind, kind, v->bytes);
+    else if (v->data && !v->external)
+        ebb__account_move(v->ctx->account, v->kind, kind, v->bytes);
     v->kind = (uint8_t)kind;
     if (!v->tiny) ebb__memory_leave(m);
 }

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { WORDS = (1 << EBB__SLOT_TABLE_BITS) / 64 };
 _Atomic(atomic_ullong *) ebb__slot_table[1 << EBB__SLOT_TABLE_BITS];
@@ -73,6 +74,30 @@ static ebb__slot_page *page_take(void)
     return page;
 }
 
+static inline void lock_take(const ebb__slots *slots, ebb__lock *lock)
+{
+    if (!slots->single_threaded) ebb__lock_take(lock);
+}
+
+static inline void lock_give(const ebb__slots *slots, ebb__lock *lock)
+{
+    if (!slots->single_threaded) ebb__lock_give(lock);
+}
+
+static inline ebb__slot_shelf *shelf_of(const ebb_context *ctx)
+{
+    return &ctx->slots->shelf[ebb__pool_part_get(ctx->pool)->number % EBB__SLOT_SHELVES];
+}
+
+static void shelf_add(const ebb__slots *slots, ebb__slot_shelf *shelf, ebb__slot *first,
+                      ebb__slot *last)
+{
+    lock_take(slots, &shelf->lock);
+    last->own.next_free = shelf->free;
+    shelf->free = first;
+    lock_give(slots, &shelf->lock);
+}
+
 static ebb_status slots_grow(ebb_context *ctx, ebb__slots *slots)
 {
     EBB_TRY(ebb__account_charge(ctx->account, EBB_KIND_BOOKKEEPING, EBB__SLOT_PAGE_BYTES));
@@ -83,31 +108,56 @@ static ebb_status slots_grow(ebb_context *ctx, ebb__slots *slots)
                          EBB__SLOT_PAGE_BYTES);
     }
     page->ctx = ctx;
-    if (!slots->single_threaded) ebb__lock_take(&slots->lock);
+    lock_take(slots, &slots->lock);
     page->next = slots->pages;
     slots->pages = page;
     slots->n_pages++;
+    lock_give(slots, &slots->lock);
+    ebb__slot *first = NULL, *last = NULL;
     for (size_t i = EBB__SLOT_PAGE_BYTES / EBB__SLOT_BYTES; i-- > 1;) {
         ebb__slot *s = (ebb__slot *)((char *)page + i * EBB__SLOT_BYTES);
-        s->own.next_free = slots->free;
-        slots->free = s;
+        if (!first) last = s;
+        s->own.next_free = first;
+        first = s;
     }
-    if (!slots->single_threaded) ebb__lock_give(&slots->lock);
+    shelf_add(slots, shelf_of(ctx), first, last);
     return EBB_OK;
+}
+
+/* Some from another shelf; false where all are empty. */
+static bool shelf_fill(ebb__slots *slots, ebb__slot_shelf *own)
+{
+    enum { AT_MOST = 64 };
+    for (int i = 0; i < EBB__SLOT_SHELVES; i++) {
+        ebb__slot_shelf *from = &slots->shelf[i];
+        if (from == own) continue;
+        lock_take(slots, &from->lock);
+        ebb__slot *first = from->free, *last = first;
+        for (int n = 1; last && last->own.next_free && n < AT_MOST; n++)
+            last = last->own.next_free;
+        if (last) from->free = last->own.next_free;
+        lock_give(slots, &from->lock);
+        if (!first) continue;
+        shelf_add(slots, own, first, last);
+        return true;
+    }
+    return false;
 }
 
 ebb__slot *ebb__slot_take(ebb_context *ctx)
 {
     ebb__slots *slots = ctx->slots;
+    ebb__slot_shelf *shelf = shelf_of(ctx);
     for (;;) {
-        if (!slots->single_threaded) ebb__lock_take(&slots->lock);
-        ebb__slot *s = slots->free;
+        lock_take(slots, &shelf->lock);
+        ebb__slot *s = shelf->free;
         if (s) {
-            slots->free = s->own.next_free;
-            slots->n_live++;
+            shelf->free = s->own.next_free;
+            shelf->n_live++;
         }
-        if (!slots->single_threaded) ebb__lock_give(&slots->lock);
+        lock_give(slots, &shelf->lock);
         if (s) return s;
+        if (!slots->single_threaded && shelf_fill(slots, shelf)) continue;
         if (slots_grow(ctx, slots) != EBB_OK) return NULL;
     }
 }
@@ -115,12 +165,13 @@ ebb__slot *ebb__slot_take(ebb_context *ctx)
 void ebb__slot_give(ebb__slot *s)
 {
     ebb__slots *slots = s->ctx->slots;
+    ebb__slot_shelf *shelf = shelf_of(s->ctx);
     s->generation = (uint8_t)((s->generation + 1) & EBB__GENERATION_MASK);
-    if (!slots->single_threaded) ebb__lock_take(&slots->lock);
-    s->own.next_free = slots->free;
-    slots->free = s;
-    slots->n_live--;
-    if (!slots->single_threaded) ebb__lock_give(&slots->lock);
+    lock_take(slots, &shelf->lock);
+    s->own.next_free = shelf->free;
+    shelf->free = s;
+    shelf->n_live--;
+    lock_give(slots, &shelf->lock);
 }
 
 void ebb__slot_die(ebb__slot *s)
@@ -152,7 +203,8 @@ ebb_status ebb__slots_create(ebb_context *ctx)
 {
     ebb__slots *slots = ebb__pool_alloc(ctx->pool, sizeof *slots);
     if (!slots) return ebb_error_status();
-    *slots = (ebb__slots){.single_threaded = ctx->single_threaded};
+    memset(slots, 0, sizeof *slots);
+    slots->single_threaded = ctx->single_threaded;
     ctx->slots = slots;
     return EBB_OK;
 }
@@ -187,11 +239,20 @@ void ebb__slots_destroy(ebb_context *ctx)
 void ebb__slots_count(const ebb_context *ctx, int64_t *n_live, size_t *idle_bytes)
 {
     ebb__slots *slots = ctx->slots;
-    if (!slots->single_threaded) ebb__lock_take(&slots->lock);
-    *n_live = slots->n_live;
-    *idle_bytes =
-        (size_t)slots->n_pages * EBB__SLOT_PAGE_BYTES - (size_t)slots->n_live * EBB__SLOT_BYTES;
-    if (!slots->single_threaded) ebb__lock_give(&slots->lock);
+    int64_t n = 0;
+    for (int i = 0; i < EBB__SLOT_SHELVES; i++) {
+        lock_take(slots, &slots->shelf[i].lock);
+        n += slots->shelf[i].n_live;
+        lock_give(slots, &slots->shelf[i].lock);
+    }
+    lock_take(slots, &slots->lock);
+    size_t bytes = (size_t)slots->n_pages * EBB__SLOT_PAGE_BYTES;
+    lock_give(slots, &slots->lock);
+    /* while others work the shelves may not belong together */
+    if (n < 0) n = 0;
+    size_t used = (size_t)n * EBB__SLOT_BYTES;
+    *n_live = n;
+    *idle_bytes = used < bytes ? bytes - used : 0;
 }
 
 int64_t ebb__slots_misuse(const ebb_context *ctx)

@@ -13,13 +13,21 @@ typedef struct ebb__slot_page {
     struct ebb__slot_page *next;
 } ebb__slot_page;
 
-typedef struct ebb__slots {
-    ebb__lock lock;
-    bool single_threaded;
+/* Free slots. A thread takes from and gives to the shelf of its number in the pool, so that
+ * threads hardly meet; an empty shelf is filled from others before a page is added. */
+enum { EBB__SLOT_SHELVES = 8 };
+typedef struct ebb__slot_shelf {
+    _Alignas(64) ebb__lock lock;
     ebb__slot *free;
+    int64_t n_live; /* taken here minus given here */
+} ebb__slot_shelf;
+
+typedef struct ebb__slots {
+    ebb__slot_shelf shelf[EBB__SLOT_SHELVES];
+    bool single_threaded;
+    ebb__lock lock; /* of the pages */
     ebb__slot_page *pages;
     int64_t n_pages;
-    int64_t n_live;
     atomic_llong n_misuse;
 } ebb__slots;
 

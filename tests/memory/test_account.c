@@ -6,6 +6,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -134,10 +135,26 @@ static void a_parents_budget_holds_for_its_children(void **state)
     ebb__account_destroy(root);
 }
 
+static void *slab_more(void *user)
+{
+    (void)user;
+    return aligned_alloc(4096, EBB__SLAB_BYTES);
+}
+
+static void slab_less(void *user, void *slab)
+{
+    (void)user;
+    free(slab);
+}
+
 static void pooled_bytes_count_once(void **state)
 {
     (void)state;
     ebb__account *root = make(NULL, 0), *child = make(root, 20);
+    ebb__pool *pool =
+        ebb__pool_create(&(ebb__pool_source){.more = slab_more, .less = slab_less}, false);
+    assert_non_null(pool);
+    ebb__account_set_pool(root, pool);
     assert_int_equal(ebb__account_charge(root, EBB_KIND_BOOKKEEPING, 64), EBB_OK);
     assert_true(ebb__account_try_pooled(root, EBB_KIND_ACTIVATION, 4));
     assert_true(ebb__account_try_pooled(child, EBB_KIND_ACTIVATION, 16));
@@ -147,11 +164,16 @@ static void pooled_bytes_count_once(void **state)
     assert_int_equal(s.bytes[EBB_KIND_ACTIVATION], 20);
     assert_int_equal(s.bytes[EBB_KIND_BOOKKEEPING], 44);
     assert_int_equal(stats_of(child).used_bytes, 16);
-    ebb__account_discharge_pooled(child, EBB_KIND_ACTIVATION, 16);
+    ebb__account_move_pooled(child, EBB_KIND_ACTIVATION, EBB_KIND_GRADIENT, 16);
+    assert_int_equal(stats_of(root).bytes[EBB_KIND_GRADIENT], 16);
+    assert_int_equal(stats_of(root).bytes[EBB_KIND_ACTIVATION], 4);
+    assert_int_equal(stats_of(child).bytes[EBB_KIND_GRADIENT], 16);
+    ebb__account_discharge_pooled(child, EBB_KIND_GRADIENT, 16);
     ebb__account_discharge_pooled(root, EBB_KIND_ACTIVATION, 4);
     assert_int_equal(stats_of(root).bytes[EBB_KIND_BOOKKEEPING], 64);
     ebb__account_destroy(child);
     ebb__account_destroy(root);
+    ebb__pool_destroy(pool);
 }
 
 int main(void)

@@ -60,7 +60,7 @@ static void random_blocks_keep_their_bytes(void **state)
         } else {
             b->bytes = 1 + next_random(&seed) % ((size_t)1 << (3 + next_random(&seed) % 14));
             b->mark = (unsigned char)step;
-            b->p = ebb__arena_alloc(a, b->bytes);
+            b->p = ebb__arena_alloc(a, 0, b->bytes);
             assert_non_null(b->p);
             assert_int_equal((uintptr_t)b->p % 64, 0);
             memset(b->p, b->mark, b->bytes);
@@ -90,13 +90,13 @@ static void neighbours_become_one_block_again(void **state)
     ebb_allocator allocator = test_allocator(&memory);
     ebb__arena *a = ebb__arena_create(&allocator);
     void *p[1000];
-    for (int i = 0; i < 1000; i++) p[i] = ebb__arena_alloc(a, 4000);
+    for (int i = 0; i < 1000; i++) p[i] = ebb__arena_alloc(a, 0, 4000);
     size_t chunk = ebb__arena_chunk_bytes(a);
     for (int i = 0; i < 1000; i += 2) ebb__arena_free(a, p[i], 4000);
     for (int i = 1; i < 1000; i += 2) ebb__arena_free(a, p[i], 4000);
     sound(a);
     /* 99 % of the chunk in one piece, without another from the allocator */
-    void *whole = ebb__arena_alloc(a, chunk / 100 * 99);
+    void *whole = ebb__arena_alloc(a, 0, chunk / 100 * 99);
     assert_non_null(whole);
     assert_int_equal(ebb__arena_chunk_bytes(a), chunk);
     ebb__arena_destroy(a);
@@ -112,15 +112,15 @@ static void the_tightest_hole_is_taken(void **state)
     const size_t size[] = {640, 448, 1280, 576, 960, 70 * 64, 66 * 64, 68 * 64};
     void *hole[8], *wall[8];
     for (int i = 0; i < 8; i++) {
-        hole[i] = ebb__arena_alloc(a, size[i]);
-        wall[i] = ebb__arena_alloc(a, 64);
+        hole[i] = ebb__arena_alloc(a, 0, size[i]);
+        wall[i] = ebb__arena_alloc(a, 0, 64);
     }
     for (int i = 0; i < 8; i++) ebb__arena_free(a, hole[i], size[i]);
-    assert_ptr_equal(ebb__arena_alloc(a, 576), hole[3]);
-    assert_ptr_equal(ebb__arena_alloc(a, 900), hole[4]);
-    assert_ptr_equal(ebb__arena_alloc(a, 448), hole[1]);
-    assert_ptr_equal(ebb__arena_alloc(a, 65 * 64), hole[6]);
-    assert_ptr_equal(ebb__arena_alloc(a, 65 * 64), hole[7]);
+    assert_ptr_equal(ebb__arena_alloc(a, 0, 576), hole[3]);
+    assert_ptr_equal(ebb__arena_alloc(a, 0, 900), hole[4]);
+    assert_ptr_equal(ebb__arena_alloc(a, 0, 448), hole[1]);
+    assert_ptr_equal(ebb__arena_alloc(a, 0, 65 * 64), hole[6]);
+    assert_ptr_equal(ebb__arena_alloc(a, 0, 65 * 64), hole[7]);
     (void)wall;
     ebb__arena_destroy(a);
 }
@@ -139,13 +139,13 @@ static void a_refusing_allocator_is_survived(void **state)
             continue;
         }
         for (int i = 0; i < 3; i++) {
-            void *p = ebb__arena_alloc(a, 5 << 20);
+            void *p = ebb__arena_alloc(a, 0, 5 << 20);
             sound(a);
-            if (!p) assert_non_null(ebb__arena_alloc(a, 5 << 20));
+            if (!p) assert_non_null(ebb__arena_alloc(a, 0, 5 << 20));
         }
-        assert_null(ebb__arena_alloc(a, SIZE_MAX));
-        assert_null(ebb__arena_alloc(a, SIZE_MAX - 100));
-        assert_null(ebb__arena_alloc(a, SIZE_MAX / 2));
+        assert_null(ebb__arena_alloc(a, 0, SIZE_MAX));
+        assert_null(ebb__arena_alloc(a, 0, SIZE_MAX - 100));
+        assert_null(ebb__arena_alloc(a, 0, SIZE_MAX / 2));
         sound(a);
         ebb__arena_destroy(a);
         assert_int_equal(atomic_load(&memory.n_blocks), 0);
@@ -159,12 +159,12 @@ static void near_its_limit_it_takes_no_more_than_asked(void **state)
     ebb_allocator allocator = test_allocator(&memory);
     ebb__arena *a = ebb__arena_create(&allocator);
     ebb__arena_set_limit(a, 100000);
-    void *p = ebb__arena_alloc(a, 40000);
+    void *p = ebb__arena_alloc(a, 0, 40000);
     assert_non_null(p);
     assert_true(ebb__arena_chunk_bytes(a) < 50000);
     ebb__arena_free(a, p, 40000);
     /* the empty chunk goes before another would pass the limit */
-    p = ebb__arena_alloc(a, 80000);
+    p = ebb__arena_alloc(a, 0, 80000);
     assert_non_null(p);
     assert_true(ebb__arena_chunk_bytes(a) < 100000);
     assert_true(memory.bytes < 110000);
@@ -179,7 +179,7 @@ static void chunks_of_every_size_hold_what_they_were_made_for(void **state)
     ebb__arena *a = ebb__arena_create(&allocator);
     ebb__arena_set_limit(a, 0);
     for (size_t bytes = 1; bytes < 40 << 20; bytes = bytes * 9 / 8 + 61) {
-        void *p = ebb__arena_alloc(a, bytes);
+        void *p = ebb__arena_alloc(a, 0, bytes);
         assert_non_null(p);
         assert_true(ebb__arena_chunk_bytes(a) < bytes + bytes / 64 + 3 * 4096);
         sound(a);
@@ -200,7 +200,7 @@ static void a_freed_block_is_out_of_bounds(void **state)
     ebb_allocator allocator = test_allocator(&memory);
     ebb__arena *a = ebb__arena_create(&allocator);
     char *p[3];
-    for (int i = 0; i < 3; i++) p[i] = ebb__arena_alloc(a, 256);
+    for (int i = 0; i < 3; i++) p[i] = ebb__arena_alloc(a, 0, 256);
     for (int i = 0; i < 3; i++)
         assert_null(__asan_region_is_poisoned(p[i], 256)); /* all of it is the user's */
     for (int i = 2; i >= 0; i--) {
@@ -208,7 +208,7 @@ static void a_freed_block_is_out_of_bounds(void **state)
         assert_true(__asan_address_is_poisoned(p[i] + 128));
         if (i) assert_null(__asan_region_is_poisoned(p[i - 1], 256));
     }
-    assert_ptr_equal(ebb__arena_alloc(a, 512), p[0]);
+    assert_ptr_equal(ebb__arena_alloc(a, 0, 512), p[0]);
     assert_null(__asan_region_is_poisoned(p[0], 512));
     assert_true(__asan_address_is_poisoned(p[2] + 128));
     ebb__arena_destroy(a);
