@@ -146,7 +146,7 @@ static int by_bytes(const void *a, const void *b)
 static int64_t holders_join(ebb_holder *h, int64_t n)
 {
     int64_t kept = 0;
-    qsort(h, (size_t)n, sizeof *h, by_storage);
+    if (n > 0) qsort(h, (size_t)n, sizeof *h, by_storage);
     for (int64_t i = 0; i < n; i++) {
         bool first = kept == 0 || h[kept - 1].storage != h[i].storage;
         if (!first && h[i].what == EBB_HOLDER_RECIPE) continue;
@@ -195,7 +195,8 @@ ebb_status(ebb_holders)(ebb_holder *out, int64_t max, int64_t *n_out, ebb_contex
         return EBB_OK;
     }
     int64_t n = objects_add(out, holders_join(out, l.n), l.max, ctx);
-    qsort(out, (size_t)(n < l.max ? n : l.max), sizeof *out, by_bytes);
     *n_out = n;
+    if (n > l.max) n = l.max;
+    if (n > 0) qsort(out, (size_t)n, sizeof *out, by_bytes);
     return EBB_OK;
 }
