@@ -102,14 +102,18 @@ static inline void peak_note(ebb__account *a)
     a->peak_op = ebb__error_op();
 }
 
-static bool add(ebb__account *a, ebb_kind kind, size_t bytes, bool note_peak)
+/* is_peak, if not NULL: set where it would be one, instead of noting it. */
+static bool add(ebb__account *a, ebb_kind kind, size_t bytes, bool *is_peak)
 {
     account_lock(a);
     bool ok = fits(a, bytes);
     if (ok) {
         a->used += bytes;
         a->bytes[kind] += bytes;
-        if (note_peak) peak_note(a);
+        if (!is_peak)
+            peak_note(a);
+        else if (a->used > a->peak)
+            *is_peak = true;
     }
     account_unlock(a);
     return ok;
@@ -136,12 +140,13 @@ static void swap_kind(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes)
 /* Charges a and its ancestors below `end`. */
 static bool try_below(ebb__account *a, const ebb__account *end, ebb_kind kind, size_t bytes)
 {
+    bool is_peak = false;
     for (ebb__account *p = a; p != end; p = p->parent) {
-        if (add(p, kind, bytes, false)) continue;
+        if (add(p, kind, bytes, &is_peak)) continue;
         for (ebb__account *q = a; q != p; q = q->parent) take_off(q, kind, bytes);
         return false;
     }
-    for (ebb__account *p = a; p != end; p = p->parent) {
+    for (ebb__account *p = a; is_peak && p != end; p = p->parent) {
         account_lock(p);
         peak_note(p);
         account_unlock(p);
@@ -152,7 +157,7 @@ static bool try_below(ebb__account *a, const ebb__account *end, ebb_kind kind, s
 bool ebb__account_try(ebb__account *a, ebb_kind kind, size_t bytes)
 {
     EBB_ASSERT(kind < EBB_KIND_CACHE);
-    return a->parent ? try_below(a, NULL, kind, bytes) : add(a, kind, bytes, true);
+    return a->parent ? try_below(a, NULL, kind, bytes) : add(a, kind, bytes, NULL);
 }
 
 ebb_status ebb__account_charge(ebb__account *a, ebb_kind kind, size_t bytes)
