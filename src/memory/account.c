@@ -18,14 +18,16 @@ enum { N_KINDS = EBB_KIND_CACHE + 1, FIRST_COUNTER = EBB__POOL_COUNTERS / 2 };
 _Static_assert(FIRST_COUNTER + N_KINDS < EBB__POOL_COUNTERS, "a counter for each kind");
 
 struct ebb__account {
-    ebb__lock lock;
+    /* never written: on a line of their own, away from what threads take turns at */
     bool single_threaded;
     ebb__account *parent;
     ebb__pool *pool; /* a root's; NULL: nothing lies in slabs */
-    size_t budget, used, bytes[N_KINDS];
-    size_t peak, peak_by_kind[N_KINDS];
-    const char *peak_op; /* an operation's name outlives the context */
+    size_t budget;
     ebb_allocator allocator;
+    _Alignas(64) ebb__lock lock;
+    size_t used, peak, bytes[N_KINDS];
+    size_t peak_by_kind[N_KINDS];
+    const char *peak_op; /* an operation's name outlives the context */
 };
 
 const char *ebb_kind_name(ebb_kind k)

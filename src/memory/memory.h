@@ -45,7 +45,7 @@ typedef struct ebb__dead_object {
 typedef struct ebb__large ebb__large; /* an object larger than the pool's */
 
 struct ebb__memory {
-    pthread_mutex_t mutex;
+    /* read by every call: on a line of their own, away from what threads take turns at */
     bool single_threaded;
     ebb_context *root;
     ebb__arena *arena;
@@ -53,6 +53,7 @@ struct ebb__memory {
     ebb__pressure_fn pressure;
     ebb__memory_trace_fn trace;
     void *trace_user;
+    _Alignas(64) pthread_mutex_t mutex;
     /* under the mutex */
     ebb__big *all;
     ebb__large *large;
