@@ -184,6 +184,10 @@ static void *work(void *arg)
 
 static void a_child_forked_amid_other_threads_work_never_hangs(void **state)
 {
+#ifdef __SANITIZE_ADDRESS__ /* gcc 12's own allocator may be locked at the fork, for ever */
+    (void)state;
+    skip();
+#endif
     busy b = {.ctx = *state};
     pthread_t thread[3];
     inheritance old;
