@@ -25,7 +25,7 @@ bool ebb__tensor_exclusive(const ebb__slot *s)
 /* What the rule made for itself becomes ours; what belongs to others is kept. */
 static ebb_tensor *claim_or_keep(ebb_tensor *g)
 {
-    return ebb__scope_sole_owner(ebb__slot_raw(g)) ? ebb_claim(g) : ebb_keep(g);
+    return ebb__scope_take(ebb__slot_raw(g)) ? g : ebb_keep(g);
 }
 
 /* The sum of a few elements, without an application of an operation. */
@@ -270,7 +270,7 @@ static ebb_status nodes_run(ebb__backward *b)
         if (b->is_input && b->is_input[i]) results_take(b, i);
         if (!b->walk.is_stop[i] && any_gradient(b, i)) EBB_TRY(ebb__rule_run(b, i));
         for (int64_t k = b->first_out[i]; k < b->first_out[i + 1]; k++) {
-            ebb_release(b->total[k]);
+            ebb__tensor_release(b->total[k]);
             b->total[k] = NULL;
         }
         ebb__graph_walk_done(&b->walk, i);

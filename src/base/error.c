@@ -4,16 +4,21 @@
  * SPDX-License-Identifier: MIT */
 #include "base/error.h"
 
+#include "base/thread.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 static _Thread_local struct {
     ebb_error record;
+} thread_error;
+/* Where the thread is: set by every call, so apart from the record. */
+static EBB__THREAD_HOT struct {
     const char *file;
     const char *op;
     int32_t line;
-} thread_error;
+} thread_at;
 
 static const char *base_name(const char *path)
 {
@@ -28,19 +33,19 @@ static ebb_status fail_va(ebb_status s, const char *format, va_list args)
     int used = 0;
     if (s == EBB_OK) s = EBB_E_MISUSE;
     message[0] = '\0';
-    if (thread_error.file)
-        used = snprintf(message, sizeof message, "%.100s:%d: ", base_name(thread_error.file),
-                        (int)thread_error.line);
-    if (thread_error.op)
+    if (thread_at.file)
+        used = snprintf(message, sizeof message, "%.100s:%d: ", base_name(thread_at.file),
+                        (int)thread_at.line);
+    if (thread_at.op)
         used +=
-            snprintf(message + used, sizeof message - (size_t)used, "%.31s: ", thread_error.op);
+            snprintf(message + used, sizeof message - (size_t)used, "%.31s: ", thread_at.op);
     vsnprintf(message + used, sizeof message - (size_t)used, format, args);
     for (char *c = message; *c; c++)
         if (*c == '\n' || *c == '\r') *c = ' ';
     e->status = s;
-    e->file = thread_error.file;
-    e->line = thread_error.file ? thread_error.line : 0;
-    snprintf(e->op, sizeof e->op, "%s", thread_error.op ? thread_error.op : "");
+    e->file = thread_at.file;
+    e->line = thread_at.file ? thread_at.line : 0;
+    snprintf(e->op, sizeof e->op, "%s", thread_at.op ? thread_at.op : "");
     memcpy(e->message, message, sizeof message);
     return s;
 }
@@ -72,14 +77,14 @@ ebb_status ebb_fail(ebb_status s, const char *format, ...)
 
 const char *ebb__error_op_set(const char *name)
 {
-    const char *before = thread_error.op;
-    thread_error.op = name;
+    const char *before = thread_at.op;
+    thread_at.op = name;
     return before;
 }
 
 const char *ebb__error_op(void)
 {
-    return thread_error.op;
+    return thread_at.op;
 }
 
 ebb_status ebb__null_argument(const char *function, const char *argument)
@@ -93,14 +98,14 @@ ebb_status ebb__null_argument(const char *function, const char *argument)
 
 void ebb__at(const char *file, int32_t line)
 {
-    thread_error.file = file;
-    thread_error.line = line;
+    thread_at.file = file;
+    thread_at.line = line;
 }
 
 void ebb__site_get(const char **file, int32_t *line)
 {
-    *file = thread_error.file;
-    *line = thread_error.line;
+    *file = thread_at.file;
+    *line = thread_at.line;
 }
 
 void ebb__error_adopt(const ebb_error *e)

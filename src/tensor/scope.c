@@ -227,6 +227,14 @@ static void entry_clear(const ebb__slot *s)
     while (stack.n_handles > first && !stack.handle[stack.n_handles - 1]) stack.n_handles--;
 }
 
+bool ebb__scope_take(ebb__slot *s)
+{
+    if (!ebb__scope_sole_owner(s)) return false;
+    entry_clear(s);
+    atomic_store_explicit(&s->refs, 1, memory_order_release); /* nobody else may count here */
+    return true;
+}
+
 bool ebb__scope_disown(ebb__slot *s)
 {
     if (!owned_here(s)) return false;

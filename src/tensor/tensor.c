@@ -112,6 +112,18 @@ ebb_tensor *ebb_keep(ebb_tensor *t)
     return NULL;
 }
 
+void ebb__tensor_release(ebb_tensor *t)
+{
+    ebb__slot *s = ebb__slot_raw(t);
+    if (!t) return;
+    if (atomic_load_explicit(&s->refs, memory_order_acquire) != 1) {
+        ebb_release(t);
+        return;
+    }
+    atomic_store_explicit(&s->refs, 0, memory_order_relaxed);
+    ebb__slot_die(s);
+}
+
 void ebb_release(ebb_tensor *t)
 {
     if (!t || t == EBB_NONE) return;

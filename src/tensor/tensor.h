@@ -134,6 +134,10 @@ ebb_status ebb__scope_adopt(ebb__slot *s);
 bool ebb__scope_disown(ebb__slot *s);
 /* The innermost scope made it and nothing else holds it. */
 bool ebb__scope_sole_owner(const ebb__slot *s);
+/* Then its reference becomes the caller's; false where it is not so. */
+bool ebb__scope_take(ebb__slot *s);
+/* ebb_release of a handle known to be good; NULL is ignored. */
+void ebb__tensor_release(ebb_tensor *t);
 /* Around a user's callback: it may not end scopes that were open before, and those it leaves open
  * are closed. Gives back what _unfence wants. */
 uint32_t ebb__scope_fence(void);
