@@ -113,16 +113,11 @@ static ebb_status totals_make(ebb__backward *b)
     return EBB_OK;
 }
 
-static ebb__grad_total *leaf_total(ebb__backward *b, int64_t leaf)
-{
-    return &b->total[b->first_out[b->walk.n_nodes] + leaf];
-}
-
 /* The total a root or a chosen input stands for: `place` as in walk.root and walk.input. */
 static ebb__grad_total *total_at(ebb__backward *b, int32_t place, uint32_t output)
 {
     return place >= 0 ? &b->total[b->first_out[place] + output]
-                      : leaf_total(b, -1 - (int64_t)place);
+                      : ebb__leaf_total(b, -1 - (int64_t)place);
 }
 
 /* ---- checks before the claim ------------------------------------------------------------- */
@@ -289,7 +284,7 @@ static ebb_status results_finish(ebb__backward *b)
             continue;
         }
         if (!a->grads_out[j] && place < 0) {
-            ebb_tensor *t = *leaf_total(b, -1 - (int64_t)place);
+            ebb_tensor *t = *ebb__leaf_total(b, -1 - (int64_t)place);
             a->grads_out[j] = t ? ebb_keep(t) : NULL;
         }
         if (!a->grads_out[j]) { /* a path, but no rule gave anything: zero */

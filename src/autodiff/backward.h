@@ -53,6 +53,10 @@ struct ebb__backward {
 };
 /* Notes a backward that has succeeded, where somebody watches. */
 void ebb__watch_backward(const ebb__backward *b);
+static inline ebb__grad_total *ebb__leaf_total(ebb__backward *b, int64_t leaf)
+{
+    return &b->total[b->first_out[b->walk.n_nodes] + leaf];
+}
 /* Adds g (borrowed) to a total. */
 ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *g);
 /* True where nobody else can see the tensor's bytes and they are dense. */

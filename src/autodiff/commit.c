@@ -45,16 +45,11 @@ ebb_tensor *ebb__alias(const ebb__slot *s, bool history)
     return t;
 }
 
-static ebb__grad_total *leaf_total(ebb__backward *b, int64_t leaf)
-{
-    return &b->total[b->first_out[b->walk.n_nodes] + leaf];
-}
-
 /* Sees to it that the total is ours alone, dense and a source: a gradient is never made again
  * from a recipe. */
 static ebb_status stage(ebb__backward *b, int64_t i)
 {
-    ebb__grad_total *total = leaf_total(b, i);
+    ebb__grad_total *total = ebb__leaf_total(b, i);
     ebb__slot *s = ebb__slot_raw(*total);
     size_t bytes = (size_t)(ebb_n_elems(*total)) * ebb__dtype_size((ebb_dtype)s->layout->dtype);
     bool whole = s->storage->value->tiny || s->storage->value->bytes < bytes + 64;
@@ -95,7 +90,7 @@ static void add_to_slot(ebb__storage *slot, ebb__storage *total, ebb_dtype d, in
 
 static void commit(ebb__backward *b, int64_t i)
 {
-    ebb__grad_total *total = leaf_total(b, i);
+    ebb__grad_total *total = ebb__leaf_total(b, i);
     ebb__slot *s = ebb__slot_raw(*total);
     ebb_graph_node *node = b->walk.leaves[i];
     ebb__leaf *leaf = ebb_graph_node_payload(node);
@@ -115,9 +110,9 @@ static void commit(ebb__backward *b, int64_t i)
 ebb_status ebb__commit_all(ebb__backward *b)
 {
     for (int64_t i = 0; i < b->walk.n_leaves; i++)
-        if (*leaf_total(b, i)) EBB_TRY(stage(b, i));
+        if (*ebb__leaf_total(b, i)) EBB_TRY(stage(b, i));
     for (int64_t i = 0; i < b->walk.n_leaves; i++)
-        if (*leaf_total(b, i)) commit(b, i);
+        if (*ebb__leaf_total(b, i)) commit(b, i);
     return EBB_OK;
 }
 
@@ -126,7 +121,7 @@ ebb_status ebb__commit_complete(ebb__backward *b, int64_t i)
     const ebb__graph_walk *w = &b->walk;
     for (int64_t e = w->first[i]; e < w->first[i + 1]; e++) {
         int32_t leaf = w->targets[e].leaf;
-        if (leaf < 0 || !*leaf_total(b, leaf) || b->last_of[leaf] != i) continue;
+        if (leaf < 0 || !*ebb__leaf_total(b, leaf) || b->last_of[leaf] != i) continue;
         EBB_TRY(stage(b, leaf));
         commit(b, leaf);
         b->committed = true;

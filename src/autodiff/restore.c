@@ -26,17 +26,12 @@ static void call_of_record(ebb__call *c, const ebb__record *r)
                      .records = true};
 }
 
-static size_t view_bytes(const ebb_view *v)
-{
-    return (size_t)ebb__n_elems(&v->shape) * ebb__dtype_size(v->dtype);
-}
-
 /* Where results that are still there, or that nobody needs (not held), are written instead. */
 static size_t spare_bytes(const ebb__record *r, const ebb__call *c, ebb__value *const *held)
 {
     size_t bytes = 0;
     for (int32_t k = 0; k < r->n_out; k++)
-        if (!held[k]) bytes += (view_bytes(&c->out[k]) + 63) & ~(size_t)63;
+        if (!held[k]) bytes += (ebb__view_bytes(&c->out[k]) + 63) & ~(size_t)63;
     return bytes;
 }
 
@@ -53,7 +48,7 @@ static ebb_status outputs_reserve(ebb__record *r, ebb__call *c, ebb__value *cons
         ebb__value *v = held[k];
         if (!v) {
             c->out[k].data = spare;
-            spare += (view_bytes(&c->out[k]) + 63) & ~(size_t)63;
+            spare += (ebb__view_bytes(&c->out[k]) + 63) & ~(size_t)63;
             continue;
         }
         if (ebb__value_reserve(v) != EBB_OK) {

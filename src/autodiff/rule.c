@@ -208,8 +208,8 @@ static void rule_give(ebb_vjp *v, int32_t i, ebb_tensor *g)
         if (!g) return;
     }
     ebb__backward *b = r->b;
-    ebb__grad_total *total = t.node >= 0 ? &b->total[b->first_out[t.node] + t.output]
-                                         : &b->total[b->first_out[b->walk.n_nodes] + t.leaf];
+    ebb__grad_total *total =
+        t.node >= 0 ? &b->total[b->first_out[t.node] + t.output] : ebb__leaf_total(b, t.leaf);
     ebb_status status = ebb__total_add(b, total, g);
     if (status != EBB_OK) sticky(v, status);
 }

@@ -184,11 +184,6 @@ static void made_drop(ebb__apply *a, int32_t n)
         if (a->made[k]) ebb__value_unuse(a->made[k]);
 }
 
-static size_t out_bytes(const ebb_view *v)
-{
-    return (size_t)ebb__n_elems(&v->shape) * ebb__dtype_size(v->dtype);
-}
-
 static ebb_status results_reserve(ebb__apply *a)
 {
     ebb__call *c = &a->call;
@@ -196,7 +191,8 @@ static ebb_status results_reserve(ebb__apply *a)
     ebb_kind kind = ebb__scope_is_rule() ? EBB_KIND_TEMPORARY : EBB_KIND_ACTIVATION;
     for (int32_t k = 0; k < n; k++) {
         ebb_kind own = k < c->n_out || c->records ? kind : EBB_KIND_TEMPORARY;
-        if (ebb__value_create(&a->made[k], c->ctx, out_bytes(&c->out[k]), own) != EBB_OK) {
+        if (ebb__value_create(&a->made[k], c->ctx, ebb__view_bytes(&c->out[k]), own) !=
+            EBB_OK) {
             made_drop(a, k);
             return ebb_error_status();
         }
@@ -342,6 +338,8 @@ static ebb_status run_on_copies(ebb_context *ctx, const ebb_op *op, const void *
     for (int32_t i = 0; i < n_in && status == EBB_OK; i++) {
         dense[i] = in[i];
         if (in[i] == EBB_NONE || ebb__slot_raw(in[i])->layout->contiguous) continue;
+        if (op->writes >> i & 1)
+            continue; /* a write into a copy would be lost: refused later */
         dense[i] = ebb__run1(ctx, ebb__slot_raw(in[i])->ctx->engine->clone, NULL, 1, &in[i]);
         if (!dense[i]) status = ebb_error_status();
     }

@@ -52,6 +52,11 @@ enum { EBB__SHAPE_TEXT = 120 };
 /* -rank <= axis < rank, made non-negative; E_RANGE "axis 5 is outside [-2, 2)". */
 ebb_status ebb__axis_check(int64_t *axis, int64_t rank);
 
+/* Of all elements, packed. */
+static inline size_t ebb__view_bytes(const ebb_view *v)
+{
+    return (size_t)ebb__n_elems(&v->shape) * ebb__dtype_size(v->dtype);
+}
 /* Sets strides to C order. */
 void ebb__view_contiguous(ebb_view *v);
 bool ebb__view_is_contiguous(const ebb_view *v);

@@ -53,6 +53,10 @@ static void running_statistics_that_would_be_lost_are_refused(void **state)
                                     ebb_select(both, 1, 1), NULL),
                      EBB_E_MISUSE);
     assert_null_with(ebb_batch_norm(x, EBB_NONE, EBB_NONE, one, one, NULL), EBB_E_MISUSE);
+    /* nor where another input has to be copied for being strided */
+    ebb_tensor *xt = ebb_transpose(ebb_uniform(ctx, EBB_F32, EBB_SHAPE(4, 8), 0, 1), 0, 1);
+    assert_null_with(ebb_batch_norm(xt, EBB_NONE, EBB_NONE, ebb_select(both, 1, 0), one, NULL),
+                     EBB_E_MISUSE);
 }
 
 static void writing_through_a_map_after_a_save_is_noticed(void **state)
