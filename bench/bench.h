@@ -32,7 +32,8 @@ static inline void bench_row(const char *name, double value, const char *unit, i
                              double spread)
 {
     printf("%-52s %12.4g %-10s n=%d spread=%.2f\n", name, value, unit, n, spread);
-    if (bench_file) fprintf(bench_file, "%s,%.6g,%s,%d,%.3f\n", name, value, unit, n, spread);
+    if (bench_file)
+        fprintf(bench_file, "\"%s\",%.6g,%s,%d,%.3f\n", name, value, unit, n, spread);
     fflush(NULL);
 }
 

@@ -19,12 +19,12 @@ class Rows:
         value = (min if best else statistics.median)(runs)
         spread = (max(runs) - min(runs)) / value if value else 0
         print(f"{name:<52} {value:12.4g} {unit:<10} n={len(runs)} spread={spread:.2f}")
-        self.file.write(f"{name},{value:.6g},{unit},{len(runs)},{spread:.3f}\n")
+        self.file.write(f'"{name}",{value:.6g},{unit},{len(runs)},{spread:.3f}\n')
         self.file.flush()
 
     def absent(self, what):
         print(f"{what}: PyTorch cannot be imported here")
-        self.file.write(f"{what},nan,absent,0,0\n")
+        self.file.write(f'"{what}",nan,absent,0,0\n')
 
 
 def torch_or_none():
