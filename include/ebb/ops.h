@@ -531,6 +531,14 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_embedding(ebb_tensor *w, ebb_tensor *index
  *   n_classes  length of the new axis */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_one_hot(ebb_tensor *index, int64_t n_classes);
 
+/* The places where x is not 0, in C order: i64 (count, rank of x), one row of coordinates
+ * each; NaN is not 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_nonzero(ebb_tensor *x);
+
+/* The elements of x where mask is true, in C order, (count); x and mask broadcast as in
+ * NumPy. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_masked_select(ebb_tensor *x, ebb_tensor *mask);
+
 /* The tensors of a list one after another along an axis they have.
  *   axis       negative: from the end */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_cat(ebb_tensor *const *xs, int64_t n, int64_t axis);
@@ -1613,6 +1621,24 @@ static inline EBB_NODISCARD ebb_tensor *ebb__one_hot_at(const char *file, int32_
     return result_;
 }
 #define ebb_one_hot(...) ebb__one_hot_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__nonzero_at(const char *file, int32_t line,
+                                                        ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_nonzero)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nonzero(...) ebb__nonzero_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__masked_select_at(const char *file, int32_t line,
+                                                              ebb_tensor *x, ebb_tensor *mask)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_masked_select)(x, mask);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_masked_select(...) ebb__masked_select_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__cat_at(const char *file, int32_t line,
                                                     ebb_tensor *const *xs, int64_t n,
                                                     int64_t axis)

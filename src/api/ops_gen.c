@@ -1343,6 +1343,18 @@ ebb_tensor *ebb_one_hot(ebb_tensor *index, int64_t n_classes)
     return ebb__call1(NULL, &ebb__op_one_hot, &attr, 1, in);
 }
 
+ebb_tensor *ebb_nonzero(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_nonzero, NULL, 1, in);
+}
+
+ebb_tensor *ebb_masked_select(ebb_tensor *x, ebb_tensor *mask)
+{
+    ebb_tensor *const in[] = {x, mask};
+    return ebb__call1(NULL, &ebb__op_masked_select, NULL, 2, in);
+}
+
 struct cat_attr {
     int64_t axis;
 };

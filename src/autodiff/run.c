@@ -153,6 +153,15 @@ static ebb_status operands_pin(ebb__apply *a)
     return EBB_OK;
 }
 
+/* A shape that depends on values: they are there while it is found. */
+static ebb_status shapes_of_values(ebb__apply *a)
+{
+    EBB_TRY(operands_pin(a));
+    ebb_status status = shapes_resolve(a);
+    operands_unpin(a, a->call.n_in);
+    return status;
+}
+
 /* An operation that writes its inputs: never on history, nor on a leaf while recording. */
 static ebb_status writes_prepare(ebb__apply *a)
 {
@@ -280,7 +289,7 @@ static ebb_status record(ebb__apply *a, ebb_tensor **out)
 static ebb_status apply_kernel(ebb__apply *a, ebb_tensor **out)
 {
     ebb__call *c = &a->call;
-    EBB_TRY(shapes_resolve(a));
+    EBB_TRY(c->op->flags & EBB_OP_VALUE_SHAPE ? shapes_of_values(a) : shapes_resolve(a));
     if (c->op->writes) EBB_TRY(writes_prepare(a));
     EBB_TRY(compute(a));
     if (c->ctx->engine->trace) ebb__trace_op(a);

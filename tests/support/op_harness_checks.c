@@ -110,6 +110,15 @@ static const char *compare_layout(const harness_case *c, const harness_value *in
     return fault;
 }
 
+/* Other values than the sample's may be no input at all: a singular matrix. */
+static bool takes(const harness_case *c, const harness_value *in)
+{
+    harness_results out = {0};
+    ebb_status status = harness_run(&out, NULL, c, &(harness_options){.in = in});
+    harness_results_free(&out);
+    return status != EBB_E_RANGE && status != EBB_E_SHAPE;
+}
+
 /* Equal elements along the last axis, stored once with stride 0. */
 static const char *compare_repeated(const harness_case *c)
 {
@@ -122,8 +131,9 @@ static const char *compare_repeated(const harness_case *c)
             in[i].x[e] = in[i].x[e - e % last];
         any |= !in[i].absent && last > 1;
     }
-    const char *fault =
-        any ? compare_layout(c, in, HARNESS_REPEATED, "inputs with stride 0") : NULL;
+    const char *fault = NULL;
+    if (any && takes(c, in))
+        fault = compare_layout(c, in, HARNESS_REPEATED, "inputs with stride 0");
     for (int32_t i = 0; i < c->n_in; i++) harness_value_free(&in[i]);
     return fault;
 }
