@@ -41,7 +41,7 @@ def files(root):
             for name in sorted(names):
                 yield os.path.relpath(os.path.join(path, name), root)
     for name in sorted(os.listdir(root)):
-        if os.path.isfile(os.path.join(root, name)):
+        if os.path.isfile(os.path.join(root, name)) and name != ".git":  # a file in a linked checkout
             yield name
 
 
