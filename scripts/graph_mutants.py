@@ -3,22 +3,27 @@
 
     graph_mutants.py [NAME ...]      all mutants, or those whose names contain one of the words
 
-Each mutant replaces text in a copy of src/ that must be found exactly once. The tests run in their
-short form; a mutant is caught by the first program that fails,
-crashes or takes longer than a minute. Exit status 0: all were caught.
+Each mutant replaces text of a file in src/ that must be found exactly once, whatever its line
+breaks: what does not apply any more, or does not compile, is a failure of its own. The tests run
+in their short form, as many mutants at a time as there are processors; a mutant is caught by the
+first program that fails, crashes or takes ten times longer than without it. Exit status 0: all
+were caught.
 SPDX-License-Identifier: MIT
 """
+import concurrent.futures
 import os
-import shutil
+import re
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CC = os.environ.get("CC", "gcc")
-TESTS = ["lifetime", "random_programs", "explore", "deep_graphs", "explain", "misuse",
-         "allocation_failures", "threads"]
-FLAGS = ["-std=gnu17", "-O1", "-g", "-w", "-DEBB_CHECK=0"]
+# Quick ones first: most mutants are caught at once.
+TESTS = ["lifetime", "misuse", "explain", "random_programs", "allocation_failures", "explore",
+         "deep_graphs", "threads"]
+FLAGS = ["-std=gnu17", "-O1", "-w", "-DEBB_CHECK=0"]
 
 CLAIM, LIFE, ENDS, RECORD, WALK, ORDER, NODE, CONSUME = (
     "graph/" + name for name in ("claim.c", "life.c", "life.h", "record.c", "walk.c", "walk_order.c",
@@ -129,119 +134,173 @@ MUTANTS = {
 }
 
 
+
+class Broken(Exception):
+    """The script, not the code under test, is at fault."""
+
+
 def run(command, **kwargs):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kwargs)
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", **kwargs)
 
 
-class Builder:
-    def __init__(self, work):
-        self.work = work
-        self.src = os.path.join(work, "src")
-        for layer in ("base", "graph"):
-            shutil.copytree(os.path.join(ROOT, "src", layer), os.path.join(self.src, layer))
-        self.pristine = os.path.join(work, "pristine")
-        shutil.copytree(self.src, self.pristine)
-        self.include = ["-I" + self.src, "-I" + os.path.join(ROOT, "include"),
-                        "-I" + os.path.join(ROOT, "tests")]
-        self.sources = sorted(os.path.join(layer, name) for layer in ("base", "graph")
-                              for name in os.listdir(os.path.join(self.src, layer))
-                              if name.endswith(".c") and name != "philox.c")
+def replace_once(name, text, old, new):
+    """White space in old stands for any: a formatter may have broken the lines anew."""
+    pattern = r"\s+".join(re.escape(word) for word in old.split())
+    if old[0].isspace():
+        pattern = r"(?<=\s)" + pattern
+    found = list(re.finditer(pattern, text))
+    if len(found) != 1:
+        raise Broken(f"{name}: found {len(found)} times, not once: {old!r}")
+    return text[:found[0].start()] + new + text[found[0].end():]
 
-    def object(self, name, source, flags=()):
-        path = os.path.join(self.work, name.replace("/", "_") + ".o")
-        done = run([CC, *FLAGS, *flags, *self.include, "-c", source, "-o", path])
+
+def mutated(edits):
+    """The changed files by name."""
+    texts = {}
+    for name, old, new in edits:
+        if name not in texts:
+            with open(os.path.join(ROOT, "src", name)) as f:
+                texts[name] = f.read()
+        texts[name] = replace_once(name, texts[name], old, new)
+    return texts
+
+
+class Layer:
+    """The objects of base and graph in two kinds, plain and with the explorer's yield points, with
+    some files replaced; those that were not are the pristine layer's."""
+
+    def __init__(self, work, name, pristine=None, texts=None):
+        self.folder = os.path.join(work, name)
+        self.pristine = pristine
+        self.objects = {}
+        os.makedirs(self.folder)
+        sources = sorted(f"{layer}/{name}" for layer in ("base", "graph")
+                         for name in os.listdir(os.path.join(ROOT, "src", layer))
+                         if name.endswith(".c") and name != "philox.c")
+        self.sources = {s: os.path.join(ROOT, "src", s) for s in sources}
+        self.changed = sources if not pristine else []
+        self.include = []
+        if texts:
+            self.replace(texts)
+
+    def replace(self, texts):
+        os.makedirs(os.path.join(self.folder, "src/graph"))
+        if any(name.endswith(".h") for name in texts):
+            # A header of the folder is found beside the file that includes it: take all of it.
+            self.changed = [s for s in self.sources if s.startswith("graph/")]
+            for name in os.listdir(os.path.join(ROOT, "src/graph")):
+                with open(os.path.join(ROOT, "src/graph", name)) as f:
+                    texts.setdefault("graph/" + name, f.read())
+        else:
+            self.changed = sorted(texts)
+        for name, text in texts.items():
+            path = os.path.join(self.folder, "src", name)
+            with open(path, "w") as f:
+                f.write(text)
+            if name.endswith(".c"):
+                self.sources[name] = path
+        self.include = ["-I" + os.path.join(self.folder, "src")]
+
+    def compile(self, name, source, flags=()):
+        path = os.path.join(self.folder, name.replace("/", "_") + ".o")
+        done = run([CC, *FLAGS, *flags, *self.include, "-I" + os.path.join(ROOT, "src"),
+                    "-I" + os.path.join(ROOT, "include"), "-I" + os.path.join(ROOT, "tests"),
+                    "-c", source, "-o", path])
         if done.returncode:
-            sys.exit(f"{source} does not compile:\n{done.stdout}")
+            raise Broken(f"{source} does not compile:\n{done.stdout}")
         return path
 
-    def library(self, kind, sources):
-        flags = ["-DEBB__EXPLORE"] if kind == "explore" else []
-        for source in sources:
-            self.object(kind + "_" + source, os.path.join(self.src, source), flags)
+    def library(self, kind):
+        if kind not in self.objects:
+            flags = ["-DEBB__EXPLORE"] if kind == "explore" else []
+            objects = dict(self.pristine.library(kind)) if self.pristine else {}
+            for s in self.changed:
+                objects[s] = self.compile(f"{kind}_{s}", self.sources[s], flags)
+            self.objects[kind] = objects
+        return self.objects[kind]
 
-    def tests(self):
-        support = os.path.join(ROOT, "tests", "support")
-        self.support = [self.object("support_" + name, os.path.join(support, name))
+
+class Tests:
+    def __init__(self, layer):
+        support, folder = (os.path.join(ROOT, "tests", name) for name in ("support", "graph"))
+        self.support = {name: layer.compile("support_" + name, os.path.join(support, name))
                         for name in sorted(os.listdir(support))
-                        if name.startswith("graph_") and name.endswith(".c")]
-        folder = os.path.join(ROOT, "tests", "graph")
+                        if name.startswith("graph_") and name.endswith(".c")}
+        self.objects = {}
         for test in TESTS:
-            if test == "explore":
-                self.object("test_explore", os.path.join(folder, "explore_interleavings.c"),
-                            ["-DEBB__EXPLORE"])
-            else:
-                self.object("test_" + test, os.path.join(folder, f"test_{test}.c"))
+            name = "explore_interleavings.c" if test == "explore" else f"test_{test}.c"
+            flags = ["-DEBB__EXPLORE"] if test == "explore" else []
+            self.objects[test] = layer.compile("test_" + test, os.path.join(folder, name), flags)
+        self.seconds = {test: 60 for test in TESTS}
 
-    def program(self, test):
+    def program(self, test, layer):
         kind = "explore" if test == "explore" else "plain"
-        path = os.path.join(self.work, "run_" + test)
-        objects = [os.path.join(self.work, f"{kind}_{s}".replace("/", "_") + ".o")
-                   for s in self.sources]
+        path = os.path.join(layer.folder, "run_" + test)
         # The explorer's tests are programs of coroutines: they leave the fixture out.
-        support = [s for s in self.support if kind == "plain" or "fixture" not in s]
-        done = run([CC, os.path.join(self.work, f"test_{test}.o"), *support, *objects, "-o", path,
+        support = [o for name, o in self.support.items() if kind == "plain" or "fixture" not in name]
+        done = run([CC, self.objects[test], *support, *layer.library(kind).values(), "-o", path,
                     "-lcmocka", "-lpthread"])
         if done.returncode:
-            sys.exit(f"{test} does not link:\n{done.stdout}")
+            raise Broken(f"{test} does not link:\n{done.stdout}")
         return path
 
-    def caught_by(self):
+    def caught_by(self, layer):
         environment = dict(os.environ, EBB_TEST_SHORT="1", EBB_GRAPH_STEPS="20000",
                            EBB_EXPLORE_RUNS="6000", MALLOC_PERTURB_="165")
         for test in TESTS:
+            program = self.program(test, layer)
             try:
-                done = run([self.program(test)], env=environment, timeout=60)
+                done = run([program], env=environment, timeout=self.seconds[test])
             except subprocess.TimeoutExpired:
                 return test + " (time)"
             if done.returncode:
                 return test
+            os.remove(program)
         return None
 
-
-def apply(builder, edits):
-    """Returns the sources to compile again."""
-    changed = set()
-    for name, old, new in edits:
-        path = os.path.join(builder.src, name)
-        with open(path) as f:
-            text = f.read()
-        if text.count(old) != 1:
-            sys.exit(f"{name}: found {text.count(old)} times, not once: {old!r}")
-        with open(path, "w") as f:
-            f.write(text.replace(old, new))
-        changed.add(name)
-    if any(name.endswith(".h") for name in changed):
-        return [s for s in builder.sources if s.startswith("graph/")]
-    return sorted(changed)
+    def measure(self, layer):
+        """Runs all of them on the unbroken layer; what they take bounds what a mutant may."""
+        for test in TESTS:
+            start = time.monotonic()
+            path = self.program(test, layer)
+            done = run([path], env=dict(os.environ, EBB_TEST_SHORT="1", EBB_GRAPH_STEPS="20000",
+                                        EBB_EXPLORE_RUNS="6000"))
+            if done.returncode:
+                raise Broken(f"{test} fails without any mutant:\n{done.stdout}")
+            self.seconds[test] = 10 + 10 * (time.monotonic() - start)
 
 
 def main():
-    wanted = [name for name in MUTANTS
-              if len(sys.argv) < 2 or any(word in name for word in sys.argv[1:])]
+    wanted = {name: edits for name, edits in MUTANTS.items()
+              if len(sys.argv) < 2 or any(word in name for word in sys.argv[1:])}
     survivors = []
-    with tempfile.TemporaryDirectory() as work:
-        builder = Builder(work)
-        builder.tests()
-        for kind in ("plain", "explore"):
-            builder.library(kind, builder.sources)
-        failed = builder.caught_by()
-        if failed:
-            sys.exit(f"{failed} fails without any mutant")
-        for name in wanted:
-            sources = apply(builder, MUTANTS[name])
-            for kind in ("plain", "explore"):
-                builder.library(kind, sources)
-            by = builder.caught_by()
+    with tempfile.TemporaryDirectory() as work, \
+            concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        texts = {name: mutated(edits) for name, edits in wanted.items()}
+        pristine = Layer(work, "pristine")
+        libraries = [pool.submit(pristine.library, kind) for kind in ("plain", "explore")]
+        tests = Tests(pristine)
+        for library in libraries:
+            library.result()
+        tests.measure(pristine)
+
+        def judge(number, name):
+            layer = Layer(work, str(number), pristine, texts[name])
+            return tests.caught_by(layer)
+
+        judged = [(name, pool.submit(judge, number, name)) for number, name in enumerate(wanted)]
+        for name, result in judged:
+            by = result.result()
             print(f"{name}: " + (f"caught by {by}" if by else "SURVIVES"), flush=True)
             if not by:
                 survivors.append(name)
-            for file in {edit[0] for edit in MUTANTS[name]}:
-                shutil.copy(os.path.join(builder.pristine, file), os.path.join(builder.src, file))
-            for kind in ("plain", "explore"):
-                builder.library(kind, sources)
     print(f"{len(wanted) - len(survivors)} of {len(wanted)} mutants caught")
-    return 1 if survivors else 0
+    return 1 if survivors or not wanted else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Broken as broken:
+        sys.exit(str(broken))
