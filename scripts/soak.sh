@@ -6,6 +6,4 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh test
 cmake --preset soak >/dev/null
 cmake --build build/soak -j "$(nproc)"
-tests/model/test_protocol.sh all
-scripts/graph_mutants.py
 ctest --test-dir build/soak -L '^soak$' --output-on-failure --no-tests=ignore

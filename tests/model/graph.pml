@@ -16,6 +16,8 @@
  *   NOLEAFHOLD     a walk does not hold the leaves it reaches
  *   LEAFRACE       a leaf's gradient is added to without its lock
  *   LEAFCOUNT      a leaf's count is changed in two steps
+ *   NORECHECK      the root is not looked at again before the claim
+ *   NODYINGPIN     a node that dies is not pinned by who owns its death
  * SPDX-License-Identifier: MIT */
 #ifndef NN
 #define NN 6
@@ -104,11 +106,16 @@ inline UNPIN_LAST(nn, u) {
   if :: fr -> DOFREE(nn) :: else fi
 }
 
+#ifdef NODYINGPIN
+#define DYING_PIN(nn) skip
+#else
+#define DYING_PIN(nn) pins[nn]++
+#endif
 /* one use less (handle or child edge); own = this thread moved it LIVE->DEAD and holds a pin for that */
 inline DROPUSE_BODY(nn) {
     assert(uses[nn] > 0); uses[nn]--; own = false; fr = false;
     if
-    :: (uses[nn]==0 && state[nn]==LIVE) -> assert(kids[nn]==0); state[nn]=DEAD; pins[nn]++; own = true
+    :: (uses[nn]==0 && state[nn]==LIVE) -> assert(kids[nn]==0); state[nn]=DEAD; DYING_PIN(nn); own = true
     :: (uses[nn]==0 && state[nn]>=SPENT && pins[nn]==0) ->
         if :: payload[nn] -> payload[nn]=false; drops[nn]++ :: else fi; fr = true
     :: else
@@ -148,7 +155,11 @@ inline CASCADE() {           /* work list of DEAD nodes this thread owns */
   do
   :: wl != 0 ->
      d_step { n = 0; do :: (wl & BIT(n)) -> break :: else -> n++ od; wl = wl & (255 - BIT(n)) }
-     UNLINK(n); UNPIN_LAST(n, 0)
+     UNLINK(n);
+#ifdef NODYINGPIN
+     LOCK(n); pins[n]++; UNLOCK(n);
+#endif
+     UNPIN_LAST(n, 0)
   :: else -> break
   od
 }
@@ -264,7 +275,9 @@ inline BACKWARD(r, keep) {
 #ifndef NOCLAIM
        atomic { !claim -> claim = true }
 #endif
+#ifndef NORECHECK
        ok = (state[r]==LIVE);
+#endif
        if :: ok ->
          n = NN;
          do :: n > 0 -> n--;

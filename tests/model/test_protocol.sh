@@ -1,7 +1,6 @@
 #!/bin/bash
-# test_protocol.sh - spin goes through every interleaving of the protocol's scenarios; with any one
-# safeguard removed some scenario must fail.
-#   test_protocol.sh [all]     "all": every scenario in both forms, not only the quick ones
+# test_protocol.sh - spin goes through every interleaving of the protocol's scenarios, with the
+# claim in one phase and in two; with any one safeguard removed some scenario must fail.
 # SPDX-License-Identifier: MIT
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,9 +15,10 @@ model() {
     shift 2
     spin -DSCEN="$scenario" -DNN="$nodes" "$@" -a graph.pml >spin.out 2>&1 ||
         { cat spin.out; return; }
-    gcc -O0 -w -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM=6000 -o pan pan.c 2>gcc.out ||
+    # Unoptimised: the verifiers live for a second, and take ten to optimise.
+    gcc -O0 -w -DSAFETY -DVECTORSZ=2048 -DMEMLIM=3000 -o pan pan.c 2>gcc.out ||
         { cat gcc.out; return; }
-    timeout 250 ./pan -m1000000 -w23 >pan.out 2>&1
+    timeout 250 ./pan -m1000000 -w22 >pan.out 2>&1
     grep -oE 'errors: [0-9]+' pan.out | head -1
     grep -oE '[0-9]+ states, stored' pan.out | head -1
     grep -E 'out of memory|max search depth too small|aborted' pan.out | head -1
@@ -41,25 +41,28 @@ breaks() {
     *) echo "without a safeguard ($switch), scenario $1: $out" ;;
     esac
 }
-nodes=(0 5 5 5 6 4 6 4 3 3 3)
-# Two at a time; a background job's failure is in its output.
-queue() { while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done; "$@" >>"$work/log" & }
+# As many at a time as there are processors; a background job's failure is in its output.
+jobs=$(nproc)
+queue() { while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done; "$@" >>"$work/log" & }
 
-quick="3 5 9 10"
-[ "${1:-}" = all ] && quick="1 2 3 4 5 6 7 8 9 10"
-for s in $quick; do
+nodes=(0 5 5 5 6 4 6 4 3 3 3)
+for s in 8 1 2 3 4 5 6 7 9 10; do
     queue holds "$s" "${nodes[$s]}" -DTWOPHASE
     queue holds "$s" "${nodes[$s]}"
 done
-queue breaks NOPIN 3 5 -DTWOPHASE
-queue breaks NOLINKING 10 3 -DTWOPHASE
-queue breaks NOSEVMARK 10 3 -DTWOPHASE
-queue breaks SEVER_OUTSIDE 6 6 -DTWOPHASE
-queue breaks NOKEEPPIN 5 4 -DTWOPHASE
-queue breaks NOCLAIM 5 4 -DTWOPHASE
-queue breaks NOLEAFHOLD 9 3 -DTWOPHASE
-queue breaks LEAFRACE 8 3 -DTWOPHASE
-queue breaks LEAFCOUNT 8 3 -DTWOPHASE
+for form in -DTWOPHASE -DONEPHASE; do
+    queue breaks NOPIN 3 5 "$form"
+    queue breaks NOLINKING 10 3 "$form"
+    queue breaks NOSEVMARK 10 3 "$form"
+    queue breaks SEVER_OUTSIDE 6 6 "$form"
+    queue breaks NOKEEPPIN 5 4 "$form"
+    queue breaks NOCLAIM 5 4 "$form"
+    queue breaks NOLEAFHOLD 9 3 "$form"
+    queue breaks LEAFRACE 8 3 "$form"
+    queue breaks LEAFCOUNT 8 3 "$form"
+    queue breaks NODYINGPIN 3 5 "$form"
+done
+queue breaks NORECHECK 5 4 -DTWOPHASE
 wait
-cat "$work/log"
-! grep -qvE ': holds|: fails, as it must' "$work/log"
+sort "$work/log"
+[ "$(grep -cE ': holds|: fails, as it must' "$work/log")" = 41 ] && [ "$(wc -l <"$work/log")" = 41 ]
