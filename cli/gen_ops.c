@@ -41,6 +41,7 @@ const char *gen_attr_type(const ebb_attr_spec *a)
         return "double";
     case EBB_ATTR_I64:
     case EBB_ATTR_PAIR:
+    case EBB_ATTR_TRIPLE:
         return "int64_t";
     case EBB_ATTR_BOOL:
         return "bool";
@@ -52,6 +53,12 @@ const char *gen_attr_type(const ebb_attr_spec *a)
         return "ebb_dtype";
     }
     gen_refuse(a->name, "attribute kind %d is unknown", (int)a->kind);
+}
+
+int gen_attr_length(const ebb_attr_spec *a)
+{
+    if (a->kind == EBB_ATTR_TRIPLE) return 3;
+    return a->kind == EBB_ATTR_PAIR || a->kind == EBB_ATTR_F64_PAIR ? 2 : 1;
 }
 
 bool gen_is_public(const ebb_op *op)
@@ -95,8 +102,7 @@ static void add_all(gen_list *out, const ebb_op *op, bool declare)
     }
     for (const ebb_attr_spec *a = op->attrs; a && a->name; a++) {
         if (a->option) continue;
-        if (a->kind == EBB_ATTR_PAIR || a->kind == EBB_ATTR_F64_PAIR ||
-            a->kind == EBB_ATTR_BOOL)
+        if (gen_attr_length(a) > 1 || a->kind == EBB_ATTR_BOOL)
             gen_refuse(op->name, "attribute %s can only be an option", a->name);
         if (declare)
             gen_add(out, "%s %s", gen_attr_type(a), a->name);

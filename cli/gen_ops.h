@@ -20,6 +20,8 @@ void gen_add(gen_list *list, const char *format, ...) EBB_PRINTF(2, 3);
 
 /* "int64_t" and so on: the C type of an attribute as a parameter or member. */
 const char *gen_attr_type(const ebb_attr_spec *a);
+/* How many of them: 1, or the length of an array. */
+int gen_attr_length(const ebb_attr_spec *a);
 /* Declared parameters of the public function, and the same names as arguments. */
 void gen_params(gen_list *out, const ebb_op *op);
 void gen_args(gen_list *out, const ebb_op *op);

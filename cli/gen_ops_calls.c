@@ -23,11 +23,6 @@ static const char head_text[] =
     "\n"
     "#include <string.h>\n";
 
-static bool is_pair(const ebb_attr_spec *a)
-{
-    return a->kind == EBB_ATTR_PAIR || a->kind == EBB_ATTR_F64_PAIR;
-}
-
 /* The attributes in order of offset: that of the descriptor's struct. */
 static int by_offset(const ebb_attr_spec *sorted[GEN_MAX_ITEMS], const ebb_op *op)
 {
@@ -46,9 +41,12 @@ static void write_attr_struct(FILE *f, const ebb_op *op)
     const ebb_attr_spec *sorted[GEN_MAX_ITEMS];
     int n = by_offset(sorted, op);
     fprintf(f, "struct %s_attr {\n", op->name);
-    for (int i = 0; i < n; i++)
-        fprintf(f, "    %s %s%s;\n", gen_attr_type(sorted[i]), sorted[i]->name,
-                is_pair(sorted[i]) ? "[2]" : "");
+    for (int i = 0; i < n; i++) {
+        int length = gen_attr_length(sorted[i]);
+        fprintf(f, "    %s %s", gen_attr_type(sorted[i]), sorted[i]->name);
+        if (length > 1) fprintf(f, "[%d]", length);
+        fputs(";\n", f);
+    }
     fprintf(f, "};\n_Static_assert(sizeof(struct %s_attr) == %d, \"%s\");\n", op->name,
             op->attr_bytes, op->name);
     for (int i = 0; i < n; i++)
@@ -58,11 +56,12 @@ static void write_attr_struct(FILE *f, const ebb_op *op)
 
 static void write_option(FILE *f, const ebb_attr_spec *a)
 {
-    if (!is_pair(a)) {
+    int length = gen_attr_length(a);
+    if (length == 1) {
         fprintf(f, "        attr.%s = options->%s;\n", a->name, a->name);
         return;
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < length; i++)
         fprintf(f, "        attr.%s[%d] = options->%s[%d];\n", a->name, i, a->name, i);
 }
 

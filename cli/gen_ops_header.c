@@ -39,9 +39,11 @@ static const char tail_text[] = "#endif\n"
                                 "\n"
                                 "#endif\n";
 
-static bool is_pair(const ebb_attr_spec *a)
+/* "", "[2]", "[3]": what follows the name in a declaration. */
+static const char *array_text(const ebb_attr_spec *a)
 {
-    return a->kind == EBB_ATTR_PAIR || a->kind == EBB_ATTR_F64_PAIR;
+    static const char *const text[] = {"", "", "[2]", "[3]"};
+    return text[gen_attr_length(a)];
 }
 
 static bool same_member(const ebb_attr_spec *a, const ebb_attr_spec *b)
@@ -81,8 +83,7 @@ static void write_options(FILE *f, int id)
     }
     fprintf(f, "typedef struct ebb_%s_options {\n", op->options);
     for (const ebb_attr_spec *a = next_option(op->attrs); a; a = next_option(a + 1)) {
-        int column =
-            4 + fprintf(f, "    %s %s%s;", gen_attr_type(a), a->name, is_pair(a) ? "[2]" : "");
+        int column = 4 + fprintf(f, "    %s %s%s;", gen_attr_type(a), a->name, array_text(a));
         if (a->doc) {
             fputs(" /* ", f);
             gen_write_text(f, a->doc, "            ", column);

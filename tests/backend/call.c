@@ -60,9 +60,10 @@ static void attributes_set(call *k, const subject *s)
             *(ebb_shape *)at = EBB_SHAPE(value[0], value[1], value[2], value[3]);
         else
             memcpy(at, value,
-                   spec->kind == EBB_ATTR_PAIR   ? 16
-                   : spec->kind == EBB_ATTR_BOOL ? sizeof(bool)
-                                                 : 8);
+                   spec->kind == EBB_ATTR_PAIR     ? 16
+                   : spec->kind == EBB_ATTR_TRIPLE ? 24
+                   : spec->kind == EBB_ATTR_BOOL   ? sizeof(bool)
+                                                   : 8);
     }
 }
 

@@ -259,6 +259,9 @@ static const char *parse_attr_value(void *to, const ebb_attr_spec *spec, const c
         ((int64_t *)to)[0] = ints[0];
         ((int64_t *)to)[1] = n > 1 ? ints[1] : ints[0];
         break;
+    case EBB_ATTR_TRIPLE:
+        for (int64_t i = 0; i < 3; i++) ((int64_t *)to)[i] = i < n ? ints[i] : 0;
+        break;
     }
     if (!listed || (n == 0 && spec->kind != EBB_ATTR_SHAPE && spec->kind != EBB_ATTR_AXES))
         return verdict("attribute %s: \"%s\" is not understood", spec->name, text);

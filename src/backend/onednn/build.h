@@ -23,12 +23,12 @@ const void *ebb__dnnl_attribute(const ebb__call *c, const char *name);
 void ebb__dnnl_refuse(ebb__dnnl_plan *p);
 bool ebb__dnnl_all_f32(const ebb__call *c);
 
-bool ebb__dnnl_conv2d_worth(const ebb__call *c);
-void ebb__dnnl_conv2d_build(ebb__dnnl_plan *p, const ebb__call *c);
-bool ebb__dnnl_conv2d_grad_input_worth(const ebb__call *c);
-void ebb__dnnl_conv2d_grad_input_build(ebb__dnnl_plan *p, const ebb__call *c);
-bool ebb__dnnl_conv2d_grad_weight_worth(const ebb__call *c);
-void ebb__dnnl_conv2d_grad_weight_build(ebb__dnnl_plan *p, const ebb__call *c);
+bool ebb__dnnl_conv_worth(const ebb__call *c);
+void ebb__dnnl_conv_build(ebb__dnnl_plan *p, const ebb__call *c);
+bool ebb__dnnl_conv_grad_input_worth(const ebb__call *c);
+void ebb__dnnl_conv_grad_input_build(ebb__dnnl_plan *p, const ebb__call *c);
+bool ebb__dnnl_conv_grad_weight_worth(const ebb__call *c);
+void ebb__dnnl_conv_grad_weight_build(ebb__dnnl_plan *p, const ebb__call *c);
 bool ebb__dnnl_matmul_worth(const ebb__call *c);
 void ebb__dnnl_matmul_build(ebb__dnnl_plan *p, const ebb__call *c);
 void ebb__dnnl_linear_build(ebb__dnnl_plan *p, const ebb__call *c);

@@ -11,15 +11,18 @@ static const double CONV_WORTH = 16384;
 
 static ebb__dnnl_layout weight_layout(const ebb_shape *w, int64_t groups)
 {
-    if (groups == 1) return ebb__dnnl_layout_dense(4, w->dims);
-    int64_t dims[5] = {groups, w->dims[0] / groups, w->dims[1], w->dims[2], w->dims[3]};
-    return ebb__dnnl_layout_dense(5, dims);
+    if (groups == 1) return ebb__dnnl_layout_dense((int32_t)w->n_dims, w->dims);
+    int64_t dims[EBB_MAX_DIMS] = {groups, w->dims[0] / groups};
+    for (int64_t i = 1; i < w->n_dims; i++) dims[i + 1] = w->dims[i];
+    return ebb__dnnl_layout_dense((int32_t)w->n_dims + 1, dims);
 }
 
-static void read_pair(dnnl_dims_t out, const ebb__call *c, const char *name, int64_t zero)
+/* n numbers, one for each spatial axis. */
+static void read_axes(dnnl_dims_t out, const ebb__call *c, const char *name, int64_t n,
+                      int64_t zero)
 {
-    const int64_t *pair = ebb__dnnl_attribute(c, name);
-    for (int i = 0; i < 2; i++) out[i] = pair && pair[i] ? pair[i] : zero;
+    const int64_t *own = ebb__dnnl_attribute(c, name);
+    for (int64_t i = 0; i < n; i++) out[i] = own && own[i] ? own[i] : zero;
 }
 
 /* What the blocked copies of one round may take. */
@@ -59,34 +62,36 @@ static conv_work work_of(ebb__dnnl_plan *p, const ebb__call *c, ebb__dnnl_kind k
                          const ebb_view *x, const ebb_view *w, const ebb_view *y)
 {
     const int64_t *attr = ebb__dnnl_attribute(c, "groups");
-    conv_work k = {.x = ebb__dnnl_layout_dense(4, x->shape.dims),
+    int32_t rank = (int32_t)x->shape.n_dims;
+    conv_work k = {.x = ebb__dnnl_layout_dense(rank, x->shape.dims),
                    .w = weight_layout(&w->shape, attr && *attr ? *attr : 1),
-                   .y = ebb__dnnl_layout_dense(4, y->shape.dims)};
+                   .y = ebb__dnnl_layout_dense(rank, y->shape.dims)};
     k.x.dims[0] = k.y.dims[0] = rounds_set(p, c, x, y, kind != EBB__DNNL_CONV_GRAD_WEIGHT);
     ebb__dnnl_request *r = &k.request;
     r->kind = kind;
     r->src = ebb__dnnl_layout_any(k.x);
     r->weight = ebb__dnnl_layout_any(k.w);
     r->dst = ebb__dnnl_layout_any(k.y);
-    read_pair(r->stride, c, "stride", 1);
-    read_pair(r->padding, c, "padding", 0);
-    read_pair(r->dilation, c, "dilation", 1);
+    read_axes(r->stride, c, "stride", rank - 2, 1);
+    read_axes(r->padding, c, "padding", rank - 2, 0);
+    read_axes(r->dilation, c, "dilation", rank - 2, 1);
     return k;
 }
 
 static bool worth(const ebb__call *c, const ebb_shape *w, const ebb_shape *y)
 {
-    if (!ebb__dnnl_all_f32(c) || w->n_dims != 4) return false;
-    double taps = (double)w->dims[1] * (double)w->dims[2] * (double)w->dims[3];
+    if (!ebb__dnnl_all_f32(c)) return false;
+    double taps = 1;
+    for (int64_t i = 1; i < w->n_dims; i++) taps *= (double)w->dims[i];
     return (double)ebb__n_elems(y) * taps >= CONV_WORTH;
 }
 
-bool ebb__dnnl_conv2d_worth(const ebb__call *c)
+bool ebb__dnnl_conv_worth(const ebb__call *c)
 {
     return worth(c, &c->in[1].shape, &c->out[0].shape);
 }
 
-void ebb__dnnl_conv2d_build(ebb__dnnl_plan *p, const ebb__call *c)
+void ebb__dnnl_conv_build(ebb__dnnl_plan *p, const ebb__call *c)
 {
     conv_work k = work_of(p, c, EBB__DNNL_CONV, &c->in[0], &c->in[1], &c->out[0]);
     bool bias = c->n_in > 2 && c->in[2].dtype != 0;
@@ -112,17 +117,17 @@ static const ebb_view *named(const ebb__call *c, const char *arg)
     return i < 0 ? &c->in[0] : &c->in[i];
 }
 
-bool ebb__dnnl_conv2d_grad_input_worth(const ebb__call *c)
+bool ebb__dnnl_conv_grad_input_worth(const ebb__call *c)
 {
     return worth(c, &named(c, "w")->shape, &named(c, "g")->shape);
 }
 
-bool ebb__dnnl_conv2d_grad_weight_worth(const ebb__call *c)
+bool ebb__dnnl_conv_grad_weight_worth(const ebb__call *c)
 {
     return worth(c, &c->out[0].shape, &named(c, "g")->shape);
 }
 
-void ebb__dnnl_conv2d_grad_input_build(ebb__dnnl_plan *p, const ebb__call *c)
+void ebb__dnnl_conv_grad_input_build(ebb__dnnl_plan *p, const ebb__call *c)
 {
     int32_t g = ebb__dnnl_input(c, "g"), w = ebb__dnnl_input(c, "w");
     if (g < 0 || w < 0) {
@@ -142,7 +147,7 @@ void ebb__dnnl_conv2d_grad_input_build(ebb__dnnl_plan *p, const ebb__call *c)
     ebb__dnnl_write(p, args[2].memory, to);
 }
 
-void ebb__dnnl_conv2d_grad_weight_build(ebb__dnnl_plan *p, const ebb__call *c)
+void ebb__dnnl_conv_grad_weight_build(ebb__dnnl_plan *p, const ebb__call *c)
 {
     int32_t g = ebb__dnnl_input(c, "g"), x = ebb__dnnl_input(c, "x");
     if (g < 0 || x < 0) {

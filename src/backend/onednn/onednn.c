@@ -21,9 +21,11 @@ typedef struct onednn {
 
 /* X(operation, its worth, its builder) */
 #define ONEDNN_MAP(X)                                                                          \
-    X(conv2d, conv2d, conv2d)                                                                  \
-    X(conv2d_grad_input, conv2d_grad_input, conv2d_grad_input)                                 \
-    X(conv2d_grad_weight, conv2d_grad_weight, conv2d_grad_weight)                              \
+    X(conv1d, conv, conv)                                                                      \
+    X(conv2d, conv, conv)                                                                      \
+    X(conv3d, conv, conv)                                                                      \
+    X(conv_grad_input, conv_grad_input, conv_grad_input)                                       \
+    X(conv_grad_weight, conv_grad_weight, conv_grad_weight)                                    \
     X(matmul, matmul, matmul)                                                                  \
     X(linear, matmul, linear)                                                                  \
     X(softmax, softmax, softmax)                                                               \

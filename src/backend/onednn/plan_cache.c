@@ -44,7 +44,7 @@ static void key_put_view(ebb__dnnl_key *k, const ebb_view *v, bool strided)
 static bool key_put_attribute(ebb__dnnl_key *k, const ebb_attr_spec *spec, const void *attr)
 {
     const char *at = (const char *)attr + spec->offset;
-    uint64_t word[2] = {0, 0};
+    uint64_t word[3] = {0, 0, 0};
     switch (spec->kind) {
     case EBB_ATTR_F64:
     case EBB_ATTR_I64:
@@ -60,6 +60,11 @@ static bool key_put_attribute(ebb__dnnl_key *k, const ebb_attr_spec *spec, const
     case EBB_ATTR_F64_PAIR:
         memcpy(word, at, 16);
         key_put(k, word[1]);
+        break;
+    case EBB_ATTR_TRIPLE:
+        memcpy(word, at, 24);
+        key_put(k, word[1]);
+        key_put(k, word[2]);
         break;
     case EBB_ATTR_SHAPE: {
         const ebb_shape *s = (const void *)at;

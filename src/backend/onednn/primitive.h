@@ -40,7 +40,7 @@ typedef enum ebb__dnnl_kind {
 typedef struct ebb__dnnl_request {
     ebb__dnnl_kind kind;
     ebb__dnnl_layout src, weight, bias, dst; /* weight: the statistics of a norm */
-    /* of the two spatial axes */
+    /* of the spatial axes */
     dnnl_dims_t stride, padding, dilation /* 1: dense */, kernel;
     int32_t axis;
     bool log;         /* of the softmax */

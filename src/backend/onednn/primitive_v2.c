@@ -34,7 +34,7 @@ static dnnl_status_t conv_init(dnnl_convolution_desc_t *d, const ebb__dnnl_reque
 {
     const dnnl_memory_desc_t *bias = r->bias.rank ? &m->bias : NULL;
     /* oneDNN counts the holes between the taps, not the distance. */
-    dnnl_dims_t holes = {r->dilation[0] - 1, r->dilation[1] - 1};
+    dnnl_dims_t holes = {r->dilation[0] - 1, r->dilation[1] - 1, r->dilation[2] - 1};
     switch (kind) {
     case EBB__DNNL_CONV_GRAD_INPUT:
         return dnnl_dilated_convolution_backward_data_desc_init(
@@ -54,7 +54,7 @@ static dnnl_status_t conv_init(dnnl_convolution_desc_t *d, const ebb__dnnl_reque
 static dnnl_status_t pool_init(dnnl_pooling_v2_desc_t *d, const ebb__dnnl_request *r,
                                bool forward, const descs *m)
 {
-    const dnnl_dims_t dense = {0, 0};
+    const dnnl_dims_t dense = {0};
     dnnl_alg_kind_t how =
         r->exclude_pad ? dnnl_pooling_avg_exclude_padding : dnnl_pooling_avg_include_padding;
     if (forward)

@@ -41,7 +41,7 @@ static dnnl_status_t conv_create(dnnl_primitive_desc_t *out, const maker *k,
 {
     const ebb__dnnl_request *r = k->r;
     /* oneDNN counts the holes between the taps, not the distance. */
-    dnnl_dims_t holes = {r->dilation[0] - 1, r->dilation[1] - 1};
+    dnnl_dims_t holes = {r->dilation[0] - 1, r->dilation[1] - 1, r->dilation[2] - 1};
     switch (kind) {
     case EBB__DNNL_CONV_GRAD_INPUT:
         return dnnl_convolution_backward_data_primitive_desc_create(
@@ -61,7 +61,7 @@ static dnnl_status_t conv_create(dnnl_primitive_desc_t *out, const maker *k,
 
 static dnnl_status_t pool_create(dnnl_primitive_desc_t *out, const maker *k, bool forward)
 {
-    const dnnl_dims_t dense = {0, 0};
+    const dnnl_dims_t dense = {0};
     const ebb__dnnl_request *r = k->r;
     dnnl_alg_kind_t how =
         r->exclude_pad ? dnnl_pooling_avg_exclude_padding : dnnl_pooling_avg_include_padding;
