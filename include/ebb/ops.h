@@ -297,6 +297,19 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_matmul(ebb_tensor *x, ebb_tensor *y);
  *   b          may be EBB_NONE */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_linear(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b);
 
+typedef struct ebb_conv1d_options {
+    int64_t stride; /* of the window; 0: 1 */
+    int64_t padding; /* zeros on each side */
+    int64_t dilation; /* 0: 1 */
+    int64_t groups; /* 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_conv1d_options;
+/* out[n, o, i] = b[o] + sum over c, p of w[o, c, p] * x[n, c, stride * i - padding +
+ * dilation * p], channels split into groups; x is (n, c, l), w is (out, c / groups, kernel).
+ *   b          may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_conv1d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                                             const ebb_conv1d_options *options);
+
 typedef struct ebb_conv2d_options {
     int64_t stride[2]; /* rows, columns; 0: 1 */
     int64_t padding[2]; /* zeros on each side */
@@ -310,6 +323,71 @@ typedef struct ebb_conv2d_options {
  *   b          may be EBB_NONE */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_conv2d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
                                              const ebb_conv2d_options *options);
+
+typedef struct ebb_conv3d_options {
+    int64_t stride[3]; /* planes, rows, columns; 0: 1 */
+    int64_t padding[3]; /* zeros on each side */
+    int64_t dilation[3]; /* 0: 1 */
+    int64_t groups; /* 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_conv3d_options;
+/* out[n, o, h, i, j] = b[o] + sum over c, r, p, q of w[o, c, r, p, q] * x[n, c, stride * h -
+ * padding + dilation * r, ...], channels split into groups; x is (n, c, d, h, w), w is (out,
+ * c / groups, kernel_d, kernel_h, kernel_w).
+ *   b          may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_conv3d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                                             const ebb_conv3d_options *options);
+
+typedef struct ebb_conv_transpose1d_options {
+    int64_t stride; /* of the window; 0: 1 */
+    int64_t padding; /* taken off each side of the result */
+    int64_t output_padding; /* added at the end, less than the stride */
+    int64_t dilation; /* 0: 1 */
+    int64_t groups; /* 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_conv_transpose1d_options;
+/* out[n, o, stride * i - padding + dilation * p] += w[c, o, p] * x[n, c, i], plus b[o]: the
+ * gradient of conv1d in its image. x is (n, c, l), w is (c, out / groups, kernel); the
+ * result's side is (l - 1) * stride - 2 padding + dilation * (kernel - 1) + output_padding +
+ * 1.
+ *   b          may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_conv_transpose1d(ebb_tensor *x, ebb_tensor *w,
+                                                       ebb_tensor *b,
+                                                       const ebb_conv_transpose1d_options *options);
+
+typedef struct ebb_conv_transpose2d_options {
+    int64_t stride[2]; /* rows, columns; 0: 1 */
+    int64_t padding[2]; /* taken off each side of the result */
+    int64_t output_padding[2]; /* added at the end, less than the stride */
+    int64_t dilation[2]; /* 0: 1 */
+    int64_t groups; /* 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_conv_transpose2d_options;
+/* out[n, o, stride * i - padding + dilation * p, ...] += w[c, o, p, q] * x[n, c, i, j], plus
+ * b[o]: the gradient of conv2d in its image. x is (n, c, h, w), w is (c, out / groups,
+ * kernel_h, kernel_w); a side of the result is (side - 1) * stride - 2 padding + dilation *
+ * (kernel - 1) + output_padding + 1.
+ *   b          may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_conv_transpose2d(ebb_tensor *x, ebb_tensor *w,
+                                                       ebb_tensor *b,
+                                                       const ebb_conv_transpose2d_options *options);
+
+typedef struct ebb_conv_transpose3d_options {
+    int64_t stride[3]; /* planes, rows, columns; 0: 1 */
+    int64_t padding[3]; /* taken off each side of the result */
+    int64_t output_padding[3]; /* added at the end, less than the stride */
+    int64_t dilation[3]; /* 0: 1 */
+    int64_t groups; /* 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_conv_transpose3d_options;
+/* out[n, o, stride * h - padding + dilation * r, ...] += w[c, o, r, p, q] * x[n, c, h, i,
+ * j], plus b[o]: the gradient of conv3d in its image. x is (n, c, d, h, w), w is (c, out /
+ * groups, kernel_d, kernel_h, kernel_w); a side of the result is (side - 1) * stride - 2
+ * padding + dilation * (kernel - 1) + output_padding + 1.
+ *   b          may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_conv_transpose3d(ebb_tensor *x, ebb_tensor *w,
+                                                       ebb_tensor *b,
+                                                       const ebb_conv_transpose3d_options *options);
 
 typedef struct ebb_pool2d_options {
     int64_t stride[2]; /* rows, columns; 0: the kernel's side */
@@ -1247,6 +1325,17 @@ static inline EBB_NODISCARD ebb_tensor *ebb__linear_at(const char *file, int32_t
     return result_;
 }
 #define ebb_linear(...) ebb__linear_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__conv1d_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, ebb_tensor *w,
+                                                       ebb_tensor *b,
+                                                       const ebb_conv1d_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_conv1d)(x, w, b, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_conv1d(...) ebb__conv1d_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__conv2d_at(const char *file, int32_t line,
                                                        ebb_tensor *x, ebb_tensor *w,
                                                        ebb_tensor *b,
@@ -1258,6 +1347,50 @@ static inline EBB_NODISCARD ebb_tensor *ebb__conv2d_at(const char *file, int32_t
     return result_;
 }
 #define ebb_conv2d(...) ebb__conv2d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__conv3d_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, ebb_tensor *w,
+                                                       ebb_tensor *b,
+                                                       const ebb_conv3d_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_conv3d)(x, w, b, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_conv3d(...) ebb__conv3d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__conv_transpose1d_at(const char *file, int32_t line,
+                                                                 ebb_tensor *x, ebb_tensor *w,
+                                                                 ebb_tensor *b,
+                                                                 const ebb_conv_transpose1d_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_conv_transpose1d)(x, w, b, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_conv_transpose1d(...) ebb__conv_transpose1d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__conv_transpose2d_at(const char *file, int32_t line,
+                                                                 ebb_tensor *x, ebb_tensor *w,
+                                                                 ebb_tensor *b,
+                                                                 const ebb_conv_transpose2d_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_conv_transpose2d)(x, w, b, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_conv_transpose2d(...) ebb__conv_transpose2d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__conv_transpose3d_at(const char *file, int32_t line,
+                                                                 ebb_tensor *x, ebb_tensor *w,
+                                                                 ebb_tensor *b,
+                                                                 const ebb_conv_transpose3d_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_conv_transpose3d)(x, w, b, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_conv_transpose3d(...) ebb__conv_transpose3d_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__max_pool2d_at(const char *file, int32_t line,
                                                            ebb_tensor *x, int64_t kernel_h,
                                                            int64_t kernel_w,

@@ -763,6 +763,33 @@ ebb_tensor *ebb_linear(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b)
     return ebb__call1(NULL, &ebb__op_linear, NULL, 3, in);
 }
 
+struct conv1d_attr {
+    int64_t stride;
+    int64_t padding;
+    int64_t dilation;
+    int64_t groups;
+};
+_Static_assert(sizeof(struct conv1d_attr) == 32, "conv1d");
+_Static_assert(offsetof(struct conv1d_attr, stride) == 0, "conv1d");
+_Static_assert(offsetof(struct conv1d_attr, padding) == 8, "conv1d");
+_Static_assert(offsetof(struct conv1d_attr, dilation) == 16, "conv1d");
+_Static_assert(offsetof(struct conv1d_attr, groups) == 24, "conv1d");
+ebb_tensor *ebb_conv1d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                       const ebb_conv1d_options *options)
+{
+    struct conv1d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_conv1d, options->reserved) != EBB_OK) return NULL;
+        attr.stride = options->stride;
+        attr.padding = options->padding;
+        attr.dilation = options->dilation;
+        attr.groups = options->groups;
+    }
+    ebb_tensor *const in[] = {x, w, b};
+    return ebb__call1(NULL, &ebb__op_conv1d, &attr, 3, in);
+}
+
 struct conv2d_attr {
     int64_t stride[2];
     int64_t padding[2];
@@ -791,6 +818,141 @@ ebb_tensor *ebb_conv2d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
     }
     ebb_tensor *const in[] = {x, w, b};
     return ebb__call1(NULL, &ebb__op_conv2d, &attr, 3, in);
+}
+
+struct conv3d_attr {
+    int64_t stride[3];
+    int64_t padding[3];
+    int64_t dilation[3];
+    int64_t groups;
+};
+_Static_assert(sizeof(struct conv3d_attr) == 80, "conv3d");
+_Static_assert(offsetof(struct conv3d_attr, stride) == 0, "conv3d");
+_Static_assert(offsetof(struct conv3d_attr, padding) == 24, "conv3d");
+_Static_assert(offsetof(struct conv3d_attr, dilation) == 48, "conv3d");
+_Static_assert(offsetof(struct conv3d_attr, groups) == 72, "conv3d");
+ebb_tensor *ebb_conv3d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                       const ebb_conv3d_options *options)
+{
+    struct conv3d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_conv3d, options->reserved) != EBB_OK) return NULL;
+        attr.stride[0] = options->stride[0];
+        attr.stride[1] = options->stride[1];
+        attr.stride[2] = options->stride[2];
+        attr.padding[0] = options->padding[0];
+        attr.padding[1] = options->padding[1];
+        attr.padding[2] = options->padding[2];
+        attr.dilation[0] = options->dilation[0];
+        attr.dilation[1] = options->dilation[1];
+        attr.dilation[2] = options->dilation[2];
+        attr.groups = options->groups;
+    }
+    ebb_tensor *const in[] = {x, w, b};
+    return ebb__call1(NULL, &ebb__op_conv3d, &attr, 3, in);
+}
+
+struct conv_transpose1d_attr {
+    int64_t stride;
+    int64_t padding;
+    int64_t output_padding;
+    int64_t dilation;
+    int64_t groups;
+};
+_Static_assert(sizeof(struct conv_transpose1d_attr) == 40, "conv_transpose1d");
+_Static_assert(offsetof(struct conv_transpose1d_attr, stride) == 0, "conv_transpose1d");
+_Static_assert(offsetof(struct conv_transpose1d_attr, padding) == 8, "conv_transpose1d");
+_Static_assert(offsetof(struct conv_transpose1d_attr, output_padding) == 16, "conv_transpose1d");
+_Static_assert(offsetof(struct conv_transpose1d_attr, dilation) == 24, "conv_transpose1d");
+_Static_assert(offsetof(struct conv_transpose1d_attr, groups) == 32, "conv_transpose1d");
+ebb_tensor *ebb_conv_transpose1d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                                 const ebb_conv_transpose1d_options *options)
+{
+    struct conv_transpose1d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_conv_transpose1d, options->reserved) != EBB_OK) return NULL;
+        attr.stride = options->stride;
+        attr.padding = options->padding;
+        attr.output_padding = options->output_padding;
+        attr.dilation = options->dilation;
+        attr.groups = options->groups;
+    }
+    ebb_tensor *const in[] = {x, w, b};
+    return ebb__call1(NULL, &ebb__op_conv_transpose1d, &attr, 3, in);
+}
+
+struct conv_transpose2d_attr {
+    int64_t stride[2];
+    int64_t padding[2];
+    int64_t output_padding[2];
+    int64_t dilation[2];
+    int64_t groups;
+};
+_Static_assert(sizeof(struct conv_transpose2d_attr) == 72, "conv_transpose2d");
+_Static_assert(offsetof(struct conv_transpose2d_attr, stride) == 0, "conv_transpose2d");
+_Static_assert(offsetof(struct conv_transpose2d_attr, padding) == 16, "conv_transpose2d");
+_Static_assert(offsetof(struct conv_transpose2d_attr, output_padding) == 32, "conv_transpose2d");
+_Static_assert(offsetof(struct conv_transpose2d_attr, dilation) == 48, "conv_transpose2d");
+_Static_assert(offsetof(struct conv_transpose2d_attr, groups) == 64, "conv_transpose2d");
+ebb_tensor *ebb_conv_transpose2d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                                 const ebb_conv_transpose2d_options *options)
+{
+    struct conv_transpose2d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_conv_transpose2d, options->reserved) != EBB_OK) return NULL;
+        attr.stride[0] = options->stride[0];
+        attr.stride[1] = options->stride[1];
+        attr.padding[0] = options->padding[0];
+        attr.padding[1] = options->padding[1];
+        attr.output_padding[0] = options->output_padding[0];
+        attr.output_padding[1] = options->output_padding[1];
+        attr.dilation[0] = options->dilation[0];
+        attr.dilation[1] = options->dilation[1];
+        attr.groups = options->groups;
+    }
+    ebb_tensor *const in[] = {x, w, b};
+    return ebb__call1(NULL, &ebb__op_conv_transpose2d, &attr, 3, in);
+}
+
+struct conv_transpose3d_attr {
+    int64_t stride[3];
+    int64_t padding[3];
+    int64_t output_padding[3];
+    int64_t dilation[3];
+    int64_t groups;
+};
+_Static_assert(sizeof(struct conv_transpose3d_attr) == 104, "conv_transpose3d");
+_Static_assert(offsetof(struct conv_transpose3d_attr, stride) == 0, "conv_transpose3d");
+_Static_assert(offsetof(struct conv_transpose3d_attr, padding) == 24, "conv_transpose3d");
+_Static_assert(offsetof(struct conv_transpose3d_attr, output_padding) == 48, "conv_transpose3d");
+_Static_assert(offsetof(struct conv_transpose3d_attr, dilation) == 72, "conv_transpose3d");
+_Static_assert(offsetof(struct conv_transpose3d_attr, groups) == 96, "conv_transpose3d");
+ebb_tensor *ebb_conv_transpose3d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                                 const ebb_conv_transpose3d_options *options)
+{
+    struct conv_transpose3d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_conv_transpose3d, options->reserved) != EBB_OK) return NULL;
+        attr.stride[0] = options->stride[0];
+        attr.stride[1] = options->stride[1];
+        attr.stride[2] = options->stride[2];
+        attr.padding[0] = options->padding[0];
+        attr.padding[1] = options->padding[1];
+        attr.padding[2] = options->padding[2];
+        attr.output_padding[0] = options->output_padding[0];
+        attr.output_padding[1] = options->output_padding[1];
+        attr.output_padding[2] = options->output_padding[2];
+        attr.dilation[0] = options->dilation[0];
+        attr.dilation[1] = options->dilation[1];
+        attr.dilation[2] = options->dilation[2];
+        attr.groups = options->groups;
+    }
+    ebb_tensor *const in[] = {x, w, b};
+    return ebb__call1(NULL, &ebb__op_conv_transpose3d, &attr, 3, in);
 }
 
 struct max_pool2d_attr {
