@@ -19,7 +19,7 @@ typedef struct ebb_backward_options {
 
 /* Gradients of a scalar with respect to every leaf it depends on, added to their slots.
  *
- *   loss     f32 or f64, one element: borrowed
+ *   loss     floating, one element: borrowed
  *   options  NULL for defaults
  *
  * The graph behind loss is freed as it is consumed unless keep_graph. All or nothing: slots

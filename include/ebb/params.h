@@ -38,7 +38,7 @@ EBB_API void ebb_params_release(ebb_params *p);
 /* The subtree of that name, made where it is not there: borrowed, lives as long as the set.
  * NULL stays NULL; a failure is kept in the set (ebb_params_status). */
 EBB_API ebb_params *ebb_params_sub(ebb_params *p, const char *format, ...) EBB_PRINTF(2, 3);
-/* A trainable leaf, f32 or f64: borrowed, lives as long as the set. A name given twice in one
+/* A trainable leaf of a floating type: borrowed, lives as long as the set. A name given twice in one
  * subtree is E_MISUSE. NULL on failure. */
 EBB_API ebb_tensor *ebb_param(ebb_params *p, const char *name, ebb_dtype d, ebb_shape s,
                               ebb_init init);

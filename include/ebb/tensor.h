@@ -18,7 +18,9 @@ typedef struct ebb_tensor ebb_tensor;
     X(I64, 3, "i64", 8)                                                                        \
     X(I32, 4, "i32", 4)                                                                        \
     X(U8, 5, "u8", 1)                                                                          \
-    X(BOOL, 6, "bool", 1)
+    X(BOOL, 6, "bool", 1)                                                                      \
+    X(F16, 7, "f16", 2)                                                                        \
+    X(BF16, 8, "bf16", 2)
 typedef enum ebb_dtype {
 #define X(name, value, text, bytes) EBB_##name = value,
     EBB_DTYPE_MAP(X)
@@ -127,7 +129,7 @@ EBB_API double ebb_item(ebb_tensor *t);
 /* EBB_OK, or the pending failure where t is NULL, or E_MISUSE where it is stale. */
 EBB_API EBB_NODISCARD ebb_status ebb_check(const ebb_tensor *t);
 
-/* Makes an untracked f32 or f64 tensor a leaf, and back. Errors: E_DTYPE; E_GRAPH on an
+/* Makes an untracked floating tensor a leaf, and back. Errors: E_DTYPE; E_GRAPH on an
  * interior tensor; E_NOMEM. */
 EBB_API EBB_NODISCARD ebb_status ebb_set_requires_grad(ebb_tensor *t, bool on);
 /* True for leaves and for what was computed from them while recording. */

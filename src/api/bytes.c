@@ -3,6 +3,7 @@
 #include "api/api.h"
 
 #include "autodiff/backward.h"
+#include "base/half.h"
 #include "tensor/slots.h"
 
 #include <math.h>
@@ -25,6 +26,10 @@ static double element_get(const void *p, ebb_dtype d)
         return *(const uint8_t *)p;
     case EBB_BOOL:
         return *(const uint8_t *)p != 0;
+    case EBB_F16:
+        return (double)ebb__f16_to_float(*(const uint16_t *)p);
+    case EBB_BF16:
+        return (double)ebb__bf16_to_float(*(const uint16_t *)p);
     }
     return NAN;
 }
@@ -56,6 +61,12 @@ static void element_put(void *p, ebb_dtype d, double x)
         break;
     case EBB_BOOL:
         *(uint8_t *)p = x != 0;
+        break;
+    case EBB_F16:
+        *(uint16_t *)p = ebb__f16_of_float((float)x);
+        break;
+    case EBB_BF16:
+        *(uint16_t *)p = ebb__bf16_of_float((float)x);
         break;
     }
 }

@@ -11,7 +11,7 @@
 
 /* Operations the engine itself needs, looked up by name when it is created: no upward call. */
 typedef struct ebb__engine {
-    const ebb_op *add, *accumulate, *sum_to, *clone;
+    const ebb_op *add, *accumulate, *sum_to, *clone, *cast;
     void (*trace)(void *user, const ebb__op_event *e);
     void *trace_user;
     ebb__watch watch; /* the root's counts */
@@ -28,6 +28,11 @@ ebb_status ebb__run_unnamed(ebb_context *ctx, const ebb_op *op, const void *attr
 /* Runs a composed operation: its formula, with the results escaping. */
 ebb_status ebb__compose(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
                         ebb_tensor *const *in, int32_t n_out, ebb_tensor **out);
+
+/* The dtype that the operands must be cast to; 0: they may stay as they are. */
+ebb_dtype ebb__promoted(const ebb__apply *a);
+/* Operand i in that dtype, of the innermost scope; NULL with a record. */
+ebb_tensor *ebb__promote(ebb_tensor *t, const ebb_op *op, int32_t i, ebb_dtype d);
 
 /* ---- one rule of a backward -------------------------------------------------------------- */
 typedef struct ebb__backward ebb__backward;

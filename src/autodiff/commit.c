@@ -6,6 +6,8 @@
  * SPDX-License-Identifier: MIT */
 #include "autodiff/commit.h"
 
+#include "base/half.h"
+
 #include <string.h>
 
 static ebb_tensor *full_like(const ebb__slot *s, double value)
@@ -16,10 +18,14 @@ static ebb_tensor *full_like(const ebb__slot *s, double value)
     if (ebb__tensor_new(&t, s->ctx, v.dtype, &v.shape, EBB_KIND_TEMPORARY, &v) != EBB_OK)
         return NULL;
     int64_t n = ebb__n_elems(&v.shape);
+    uint16_t half =
+        v.dtype == EBB_F16 ? ebb__f16_of_float((float)value) : ebb__bf16_of_float((float)value);
     if (v.dtype == EBB_F32)
         for (int64_t i = 0; i < n; i++) ((float *)v.data)[i] = (float)value;
-    else
+    else if (v.dtype == EBB_F64)
         for (int64_t i = 0; i < n; i++) ((double *)v.data)[i] = value;
+    else
+        for (int64_t i = 0; i < n; i++) ((uint16_t *)v.data)[i] = half;
     return t;
 }
 
@@ -70,6 +76,16 @@ void ebb__add_in_place(void *to, const void *from, ebb_dtype d, int64_t n)
         float *x = to;
         const float *y = from;
         for (int64_t i = 0; i < n; i++) x[i] += y[i];
+    } else if (d == EBB_F16) {
+        uint16_t *x = to;
+        const uint16_t *y = from;
+        for (int64_t i = 0; i < n; i++)
+            x[i] = ebb__f16_of_float(ebb__f16_to_float(x[i]) + ebb__f16_to_float(y[i]));
+    } else if (d == EBB_BF16) {
+        uint16_t *x = to;
+        const uint16_t *y = from;
+        for (int64_t i = 0; i < n; i++)
+            x[i] = ebb__bf16_of_float(ebb__bf16_to_float(x[i]) + ebb__bf16_to_float(y[i]));
     } else {
         double *x = to;
         const double *y = from;

@@ -11,7 +11,7 @@ ebb_status ebb__commit_all(ebb__backward *b);
 /* Those of leaves to which no node after i contributes. */
 ebb_status ebb__commit_complete(ebb__backward *b, int64_t i);
 
-/* to[i] += from[i], f32 or f64. */
+/* to[i] += from[i], of a floating type. */
 void ebb__add_in_place(void *to, const void *from, ebb_dtype d, int64_t n);
 /* Handles of the innermost scope; NULL with a record. */
 ebb_tensor *ebb__ones_like(const ebb__slot *s);

@@ -18,6 +18,7 @@ ebb_status ebb__engine_create(ebb_context *ctx)
     EBB_TRY(need(&e->accumulate, ctx, "accumulate"));
     EBB_TRY(need(&e->sum_to, ctx, "sum_to"));
     EBB_TRY(need(&e->clone, ctx, "clone"));
+    EBB_TRY(need(&e->cast, ctx, "cast"));
     if (ctx->root == ctx) ebb__registry_set_run(ctx, ebb__run);
     return EBB_OK;
 }

@@ -70,8 +70,9 @@ typedef struct ebb__apply {
     ebb__value **made; /* per output and by-product */
     const ebb__override *override;
     void *backend;
-    int32_t max_in; /* what the arrays hold */
-    bool tracked;   /* an input is, the thread records, the operation is differentiable */
+    ebb_dtype promoted; /* what the operands must be cast to first; 0: nothing */
+    int32_t max_in;     /* what the arrays hold */
+    bool tracked;       /* an input is, the thread records, the operation is differentiable */
 } ebb__apply;
 
 /* The record of a finished application whose results have their handles, with saves taken and,

@@ -326,6 +326,9 @@ static ebb_status apply(ebb__apply *a, ebb_tensor *const *in, ebb_tensor **out, 
     EBB_TRY(operands_resolve(a, in));
     ebb__call *c = &a->call;
     if (c->op->flags & EBB_OP_VIEW) return apply_view(a, out, copy);
+    if (c->op->flags & (EBB_OP_BROADCAST | EBB_OP_PROMOTES) ||
+        c->op->shape == ebb__shape_floats)
+        *copy = (a->promoted = ebb__promoted(a)) != 0;
     if (!(c->op->flags & EBB_OP_STRIDED))
         for (int32_t i = 0; i < c->n_in; i++)
             if (a->slot[i] && !a->slot[i]->layout->contiguous && !(c->op->writes >> i & 1))
@@ -333,10 +336,21 @@ static ebb_status apply(ebb__apply *a, ebb_tensor *const *in, ebb_tensor **out, 
     return *copy ? EBB_OK : apply_kernel(a, out);
 }
 
-/* Runs with every strided input copied first; the copies belong to a scope of their own. */
+/* What the kernel can take: in the promoted dtype (0: its own), dense where it must be. */
+static ebb_tensor *operand_fit(ebb_context *ctx, const ebb_op *op, ebb_tensor *t, int32_t i,
+                               ebb_dtype promoted)
+{
+    if (promoted && !(t = ebb__promote(t, op, i, promoted))) return NULL;
+    const ebb__slot *s = ebb__slot_raw(t);
+    bool any_strides = op->flags & EBB_OP_STRIDED && !(op->flags & EBB_OP_VIEW);
+    if (s->layout->contiguous || any_strides) return t;
+    return ebb__run1(ctx, s->ctx->engine->clone, NULL, 1, &t);
+}
+
+/* Runs with the inputs cast or copied first; the copies belong to a scope of their own. */
 static ebb_status run_on_copies(ebb_context *ctx, const ebb_op *op, const void *attr,
                                 int32_t n_in, ebb_tensor *const *in, int32_t n_out,
-                                ebb_tensor **out)
+                                ebb_tensor **out, ebb_dtype promoted)
 {
     ebb_tensor *few[FEW], **dense = few;
     size_t bytes = (size_t)n_in * sizeof *dense;
@@ -346,10 +360,10 @@ static ebb_status run_on_copies(ebb_context *ctx, const ebb_op *op, const void *
     ebb_status status = scope.id ? EBB_OK : ebb_error_status();
     for (int32_t i = 0; i < n_in && status == EBB_OK; i++) {
         dense[i] = in[i];
-        if (in[i] == EBB_NONE || ebb__slot_raw(in[i])->layout->contiguous) continue;
+        if (in[i] == EBB_NONE) continue;
         if (op->writes >> i & 1)
             continue; /* a write into a copy would be lost: refused later */
-        dense[i] = ebb__run1(ctx, ebb__slot_raw(in[i])->ctx->engine->clone, NULL, 1, &in[i]);
+        dense[i] = operand_fit(ctx, op, in[i], i, promoted);
         if (!dense[i]) status = ebb_error_status();
     }
     if (status == EBB_OK) status = ebb__run(ctx, op, attr, n_in, dense, n_out, out);
@@ -375,6 +389,7 @@ static ebb_status run_checked(ebb_context *ctx, const ebb_op *op, const void *at
     a.call.n_out = n_out;
     a.call.n_aux = op->n_aux;
     a.override = NULL;
+    a.promoted = (ebb_dtype)0;
     a.backend = NULL;
     a.call.in = few_in;
     a.call.out = few_out;
@@ -396,7 +411,8 @@ static ebb_status run_checked(ebb_context *ctx, const ebb_op *op, const void *at
     bool copy = false;
     ebb_status status = apply(&a, in, out, &copy);
     if (memory) ebb__free(&ebb__allocator_libc, memory, bytes);
-    if (status == EBB_OK && copy) status = run_on_copies(ctx, op, attr, n_in, in, n_out, out);
+    if (status == EBB_OK && copy)
+        status = run_on_copies(ctx, op, attr, n_in, in, n_out, out, a.promoted);
     return status;
 }
 

@@ -108,8 +108,8 @@ static ebb_status npy_dtype(ebb_dtype *out, const char *descr, const ebb__file *
     static const struct {
         char name[4];
         ebb_dtype dtype;
-    } known[] = {{"f4", EBB_F32}, {"f8", EBB_F64}, {"i8", EBB_I64},
-                 {"i4", EBB_I32}, {"u1", EBB_U8},  {"b1", EBB_BOOL}};
+    } known[] = {{"f4", EBB_F32}, {"f8", EBB_F64},  {"i8", EBB_I64}, {"i4", EBB_I32},
+                 {"u1", EBB_U8},  {"b1", EBB_BOOL}, {"f2", EBB_F16}};
     if (descr[0] == '\0')
         return ebb__file_fail(f, EBB_E_UNSUPPORTED,
                               "holds records; plain elements can be read");
@@ -182,8 +182,8 @@ ebb_status ebb__npy_header_read(ebb__npy *out, const ebb__file *f)
 ebb_status ebb__npy_header_write(ebb__file_writer *w, ebb_dtype d, const ebb_shape *s)
 {
     static const char *const descr[] = {
-        [EBB_F32] = "<f4", [EBB_F64] = "<f8", [EBB_I64] = "<i8",
-        [EBB_I32] = "<i4", [EBB_U8] = "|u1",  [EBB_BOOL] = "|b1"};
+        [EBB_F32] = "<f4", [EBB_F64] = "<f8",  [EBB_I64] = "<i8", [EBB_I32] = "<i4",
+        [EBB_U8] = "|u1",  [EBB_BOOL] = "|b1", [EBB_F16] = "<f2"};
     enum { PREFIX = MAGIC_BYTES + 4, ALIGN = 64 };
     char h[512]; /* 8 dimensions of at most 19 digits each */
     size_t n = PREFIX;

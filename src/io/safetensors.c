@@ -20,8 +20,8 @@ enum { HEADER_MAX = 100000000, LENGTH_BYTES = 8 };
 static const struct {
     char name[5];
     ebb_dtype dtype;
-} dtypes[] = {{"F32", EBB_F32}, {"F64", EBB_F64}, {"I64", EBB_I64},
-              {"I32", EBB_I32}, {"U8", EBB_U8},   {"BOOL", EBB_BOOL}};
+} dtypes[] = {{"F32", EBB_F32}, {"F64", EBB_F64},   {"I64", EBB_I64}, {"I32", EBB_I32},
+              {"U8", EBB_U8},   {"BOOL", EBB_BOOL}, {"F16", EBB_F16}, {"BF16", EBB_BF16}};
 
 /* A whole number that a double holds exactly. */
 static bool get_u64(uint64_t *out, const cJSON *item)

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t widths[] = {8, 4, 1};
+static const size_t widths[] = {8, 4, 2, 1};
 enum { N_WIDTHS = sizeof widths / sizeof *widths };
 
 static const char *st_dtype(ebb_dtype d)
 {
     static const char *const name[] = {
-        [EBB_F32] = "F32", [EBB_F64] = "F64", [EBB_I64] = "I64",
-        [EBB_I32] = "I32", [EBB_U8] = "U8",   [EBB_BOOL] = "BOOL"};
+        [EBB_F32] = "F32", [EBB_F64] = "F64",   [EBB_I64] = "I64", [EBB_I32] = "I32",
+        [EBB_U8] = "U8",   [EBB_BOOL] = "BOOL", [EBB_F16] = "F16", [EBB_BF16] = "BF16"};
     return name[d];
 }
 

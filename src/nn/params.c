@@ -266,8 +266,9 @@ static ebb_tensor *add(ebb_params *p, const char *name, ebb_dtype d, ebb_shape s
         return NULL;
     }
     if (full_name(full, p, name) != EBB_OK) return NULL;
-    if (!is_buffer && d != EBB_F32 && d != EBB_F64) {
-        (void)ebb_fail(EBB_E_DTYPE, "param: %s must be f32 or f64, it is %s", full,
+    bool is_float = d == EBB_F32 || d == EBB_F64 || d == EBB_F16 || d == EBB_BF16;
+    if (!is_buffer && !is_float) {
+        (void)ebb_fail(EBB_E_DTYPE, "param: %s must be of a floating type, it is %s", full,
                        ebb_dtype_name(d));
         return NULL;
     }

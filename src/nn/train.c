@@ -109,7 +109,13 @@ static ebb_status map_all(mapped *m, int64_t *n_out, ebb_params *p, uint32_t acc
         ebb_tensor *t = ebb_params_at(p, i);
         if (!ebb_has_grad(t)) continue;
         m[n].grad = ebb_grad_of(t);
-        ebb_status s = m[n].grad ? ebb_map(&m[n].view, m[n].grad, access) : ebb_error_status();
+        ebb_dtype d = ebb_dtype_of(m[n].grad);
+        ebb_status s = m[n].grad ? EBB_OK : ebb_error_status();
+        if (s == EBB_OK && d != EBB_F32 && d != EBB_F64)
+            s = ebb_fail(EBB_E_UNSUPPORTED,
+                         "params_clip_grad_norm: a gradient is %s, f32 and f64 can be clipped",
+                         ebb_dtype_name(d));
+        if (s == EBB_OK) s = ebb_map(&m[n].view, m[n].grad, access);
         if (s != EBB_OK) {
             unmap_all(m, n);
             return s;

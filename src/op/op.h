@@ -69,7 +69,8 @@ typedef struct ebb_cost {
 
 enum ebb_op_flag {
     EBB_OP_BROADCAST = 1u << 0,    /* inputs broadcast as in NumPy: views arrive in the output's
-                                      shape    with stride 0; the engine sums gradients back */
+                                      shape with stride 0; the engine sums gradients back.
+                                      Inputs of several dtypes are promoted */
     EBB_OP_VIEW = 1u << 1,         /* metadata only: `view` instead of `forward` */
     EBB_OP_RANDOM = 1u << 2,       /* reads random_key and random_base */
     EBB_OP_STATEFUL = 1u << 3,     /* writes inputs named by `writes` unless recompute */
@@ -82,7 +83,10 @@ enum ebb_op_flag {
                                  contiguous inputs (copying where they are not) */
     EBB_OP_NO_RECOMPUTE = 1u << 10,
     EBB_OP_INTEGER = 1u << 11, /* the outputs are never differentiable (argmax, comparisons) */
-    EBB_OP_ALIAS_SAFE = 1u << 12 /* elementwise: out may be one of the inputs' bytes */
+    EBB_OP_ALIAS_SAFE = 1u << 12, /* elementwise: out may be one of the inputs' bytes */
+    EBB_OP_MOVES = 1u << 13,      /* the kernel only moves elements, of any size: f16 and bf16
+                                     are not widened for it */
+    EBB_OP_PROMOTES = 1u << 14    /* inputs that do not broadcast are promoted all the same */
 };
 
 /* One line of the table-driven tests. in[i]: dtype and shape, "3x4", "i64:5<10" (values in [0,
@@ -110,7 +114,8 @@ struct ebb_op {
     const ebb_attr_spec *attrs; /* name NULL ends */
     const char *options;        /* "conv2d": the struct is ebb_conv2d_options; may be shared */
     uint32_t flags;
-    uint8_t writes; /* bit i: input i is written in place (a storage write) */
+    uint8_t writes;     /* bit i: input i is written in place (a storage write) */
+    uint8_t keep_dtype; /* bit i: input i takes no part in promotion (a mask) */
 
     /* what the memory planner may assume */
     ebb_bound bound;
@@ -216,8 +221,10 @@ void ebb__emit_n(ebb_vjp *v, const ebb_op *op, const void *attr, int32_t n_in,
 
 /* ---- shape rules shared by families ------------------------------------------------------ */
 ebb_status ebb__shape_same(ebb__call *c);        /* out = in[0]'s dtype and shape */
-ebb_status ebb__shape_same_float(ebb__call *c);  /* the same, in[0] f32 or f64 */
+ebb_status ebb__shape_same_float(ebb__call *c);  /* the same, in[0] floating */
 ebb_status ebb__shape_broadcast_n(ebb__call *c); /* all inputs broadcast, one common dtype */
+/* The same, floating; where it is an operation's rule the engine casts whole numbers to f32. */
+ebb_status ebb__shape_floats(ebb__call *c);
 /* "x is f32 (2, 3), y is i64 (3): ..." pieces for messages. */
 const char *ebb__view_text(char *buffer, size_t size, const ebb_view *v);
 

@@ -3,7 +3,7 @@
  * Invariants: table[i]->id == i; names are distinct; an override names an operation of the
  * table.
  * SPDX-License-Identifier: MIT */
-#include "op/op.h"
+#include "op/widen.h"
 
 #include "tensor/owned.h"
 
@@ -102,7 +102,7 @@ int32_t ebb__registry_count(const ebb__registry *r)
     return r->n;
 }
 
-const ebb__override *ebb__registry_plan(const ebb__registry *r, ebb__call *c, void **backend)
+static const ebb__override *plan_native(const ebb__registry *r, ebb__call *c, void **backend)
 {
     int32_t id = c->op->id;
     if (id < 0 || id >= r->n || !r->override[id]) return NULL;
@@ -110,6 +110,20 @@ const ebb__override *ebb__registry_plan(const ebb__registry *r, ebb__call *c, vo
     if (!r->override[id]->plan(c, state)) return NULL;
     *backend = state;
     return r->override[id];
+}
+
+static ebb_status half_forward(const ebb__call *c, void *registry)
+{
+    return ebb__half_forward(c, &(ebb__half_kernel){registry, plan_native});
+}
+
+const ebb__override *ebb__registry_plan(const ebb__registry *r, ebb__call *c, void **backend)
+{
+    static const ebb__override half = {.name = "f32", .forward = half_forward};
+    if (!ebb__half_wanted(c)) return plan_native(r, c, backend);
+    ebb__half_plan(c, &(ebb__half_kernel){r, plan_native});
+    *backend = (void *)(uintptr_t)r;
+    return &half;
 }
 
 void ebb__registry_set_run(ebb_context *root, ebb__run_fn run)

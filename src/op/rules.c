@@ -16,7 +16,7 @@ ebb_status ebb__shape_same(ebb__call *c)
 ebb_status ebb__shape_same_float(ebb__call *c)
 {
     if (!ebb__dtype_is_float(c->in[0].dtype))
-        return ebb__fail(EBB_E_DTYPE, "%s is %s, f32 or f64 is needed", c->op->arg[0],
+        return ebb__fail(EBB_E_DTYPE, "%s is %s, a floating type is needed", c->op->arg[0],
                          ebb_dtype_name(c->in[0].dtype));
     return ebb__shape_same(c);
 }
@@ -35,6 +35,14 @@ ebb_status ebb__shape_broadcast_n(ebb__call *c)
     c->out[0].dtype = c->in[0].dtype;
     c->out[0].shape = shape;
     return EBB_OK;
+}
+
+ebb_status ebb__shape_floats(ebb__call *c)
+{
+    if (!ebb__dtype_is_float(c->in[0].dtype))
+        return ebb__fail(EBB_E_DTYPE, "%s is %s, a floating type is needed", c->op->arg[0],
+                         ebb_dtype_name(c->in[0].dtype));
+    return ebb__shape_broadcast_n(c);
 }
 
 const char *ebb__view_text(char *buffer, size_t size, const ebb_view *v)

@@ -11,14 +11,6 @@ ebb_status ebb__shape_numbers(ebb__call *c)
     return ebb__shape_broadcast_n(c);
 }
 
-ebb_status ebb__shape_floats(ebb__call *c)
-{
-    if (!ebb__dtype_is_float(c->in[0].dtype))
-        return ebb__fail(EBB_E_DTYPE, "%s is %s, f32 or f64 is needed", c->op->arg[0],
-                         ebb_dtype_name(c->in[0].dtype));
-    return ebb__shape_broadcast_n(c);
-}
-
 ebb_status ebb__shape_test(ebb__call *c)
 {
     EBB_TRY(ebb__shape_broadcast_n(c));

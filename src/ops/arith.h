@@ -7,8 +7,6 @@
 
 /* All inputs broadcast and have one dtype, which is a number's (not bool). */
 ebb_status ebb__shape_numbers(ebb__call *c);
-/* The same, f32 or f64. */
-ebb_status ebb__shape_floats(ebb__call *c);
 /* The same, any dtype; the result is bool. */
 ebb_status ebb__shape_test(ebb__call *c);
 /* E_RANGE where an integer dtype cannot hold the number (floating ones round it). */

@@ -44,7 +44,7 @@ const ebb_op ebb__op_cast = {
     EBB_OP_HEAD(cast),
     .doc =
         "x in another dtype: whole types truncate and saturate, NaN becomes 0, bool is x != 0. "
-        "Differentiable between f32 and f64.",
+        "Differentiable between floating types.",
     .n_in = 1,
     .n_out = 1,
     .arg = {"x"},

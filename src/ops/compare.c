@@ -80,6 +80,7 @@ TEST(isfinite, test_float_shape,
 /* Choices move bits: one row function per element size. */
 EBB_MAP_ROW3(where_4, bool, uint32_t, uint32_t, uint32_t, x ? y : z)
 EBB_MAP_ROW3(where_8, bool, uint64_t, uint64_t, uint64_t, x ? y : z)
+EBB_MAP_ROW3(where_2, bool, uint16_t, uint16_t, uint16_t, x ? y : z)
 EBB_MAP_ROW3(where_1, bool, uint8_t, uint8_t, uint8_t, x ? y : z)
 
 static ebb_status check_bool(const ebb__call *c, int32_t i)
@@ -105,7 +106,8 @@ static ebb_status where_shape(ebb__call *c)
 static ebb_status where_forward(const ebb__call *c)
 {
     size_t size = ebb__dtype_size(c->out[0].dtype);
-    return ebb__map(c, size == 4 ? where_4 : size == 8 ? where_8 : where_1, NULL);
+    const ebb__map_row by_size[] = {[1] = where_1, [2] = where_2, [4] = where_4, [8] = where_8};
+    return ebb__map(c, by_size[size], NULL);
 }
 static void where_vjp(ebb_vjp *v)
 {
@@ -123,7 +125,8 @@ const ebb_op ebb__op_where = {
     .n_in = 3,
     .n_out = 1,
     .arg = {"cond", "x", "y"},
-    .flags = MAP_FLAGS | EBB_OP_BROADCAST,
+    .keep_dtype = 1 << 0,
+    .flags = MAP_FLAGS | EBB_OP_BROADCAST | EBB_OP_MOVES,
     .bound = EBB_BOUND_MEMORY,
     .need = {0, EBB_NEED_IN(0), EBB_NEED_IN(0)},
     .shape = where_shape,
@@ -166,6 +169,7 @@ const ebb_op ebb__op_pass = {
     .n_in = 2,
     .n_out = 1,
     .arg = {"x", "mask"},
+    .keep_dtype = 1 << 1,
     .flags = MAP_FLAGS | EBB_OP_BROADCAST | EBB_OP_PRIVATE,
     .bound = EBB_BOUND_MEMORY,
     .need = {EBB_NEED_IN(1)},
@@ -218,6 +222,7 @@ const ebb_op ebb__op_masked_fill = {
     .n_in = 2,
     .n_out = 1,
     .arg = {"x", "mask"},
+    .keep_dtype = 1 << 1,
     .attr_bytes = sizeof(masked_fill_attr),
     .attrs = masked_fill_attrs,
     .flags = MAP_FLAGS | EBB_OP_BROADCAST,

@@ -59,6 +59,9 @@ static void fill_element(unsigned char element[8], ebb_dtype d, double value)
     case EBB_BOOL:
         element[0] = value != 0;
         break;
+    case EBB_F16:
+    case EBB_BF16: /* made as f32 and rounded */
+        break;
     }
 }
 

@@ -95,6 +95,9 @@ void ebb__reduce_finish(const ebb__call *c, int64_t at, const void *acc, int64_t
         case EBB_BOOL:
             ((bool *)out)[at + i] = is_float ? real[i] != 0 : whole[i] != 0;
             break;
+        case EBB_F16:
+        case EBB_BF16: /* made as f32 and rounded */
+            break;
         }
     }
 }

@@ -23,12 +23,16 @@ static inline size_t ebb__layout_bytes(int64_t n_dims)
 }
 static inline size_t ebb__dtype_size(ebb_dtype d)
 {
-    static const uint8_t size[] = {0, 4, 8, 8, 4, 1, 1};
+    static const uint8_t size[] = {0, 4, 8, 8, 4, 1, 1, 2, 2};
     return (unsigned)d < sizeof size ? size[d] : 0;
+}
+static inline bool ebb__dtype_is_half(ebb_dtype d)
+{
+    return d == EBB_F16 || d == EBB_BF16;
 }
 static inline bool ebb__dtype_is_float(ebb_dtype d)
 {
-    return d == EBB_F32 || d == EBB_F64;
+    return d == EBB_F32 || d == EBB_F64 || ebb__dtype_is_half(d);
 }
 static inline int64_t ebb__n_elems(const ebb_shape *s)
 {

@@ -176,7 +176,7 @@ static void misspelt_samples_are_refused(void **state)
     rejects(clamp, (ebb_sample){.in = {"3x4"}, .attr = "lo=zero"});
     rejects(clamp, (ebb_sample){.in = {"3x4"}, .attr = "lo"});
     rejects(clamp, (ebb_sample){.in = {"3xx"}});
-    rejects(clamp, (ebb_sample){.in = {"f16:3"}});
+    rejects(clamp, (ebb_sample){.in = {"f24:3"}});
     rejects(op_named("add"), (ebb_sample){.in = {"3"}});
 }
 

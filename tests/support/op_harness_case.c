@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "support/op_harness.h"
 
+#include "base/half.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +39,12 @@ void harness_value_free(harness_value *v)
 
 void harness_value_round(harness_value *v)
 {
-    for (int64_t i = 0; v->dtype == EBB_F32 && i < v->n; i++) v->x[i] = (float)v->x[i];
+    for (int64_t i = 0; i < v->n; i++) {
+        float x = (float)v->x[i];
+        if (v->dtype == EBB_F32) v->x[i] = x;
+        if (v->dtype == EBB_F16) v->x[i] = ebb__f16_to_float(ebb__f16_of_float(x));
+        if (v->dtype == EBB_BF16) v->x[i] = ebb__bf16_to_float(ebb__bf16_of_float(x));
+    }
 }
 
 void harness_value_random(harness_value *v, uint64_t seed)
@@ -126,6 +133,12 @@ void harness_store(const ebb_view *v, const double *x)
         case EBB_BOOL:
             ((uint8_t *)v->data)[at] = x[i] != 0;
             break;
+        case EBB_F16:
+            ((uint16_t *)v->data)[at] = ebb__f16_of_float((float)x[i]);
+            break;
+        case EBB_BF16:
+            ((uint16_t *)v->data)[at] = ebb__bf16_of_float((float)x[i]);
+            break;
         }
     }
 }
@@ -152,6 +165,12 @@ void harness_load(double *x, const ebb_view *v)
         case EBB_BOOL:
             x[i] = ((uint8_t *)v->data)[at];
             break;
+        case EBB_F16:
+            x[i] = ebb__f16_to_float(((uint16_t *)v->data)[at]);
+            break;
+        case EBB_BF16:
+            x[i] = ebb__bf16_to_float(((uint16_t *)v->data)[at]);
+            break;
         }
     }
 }
@@ -159,7 +178,7 @@ void harness_load(double *x, const ebb_view *v)
 /* ---- the text of a sample ---------------------------------------------------------------- */
 static bool dtype_by_name(ebb_dtype *out, const char *text, size_t length)
 {
-    for (int d = EBB_F32; d <= EBB_BOOL; d++) {
+    for (int d = EBB_F32; d <= EBB_BF16; d++) {
         const char *name = ebb_dtype_name((ebb_dtype)d);
         if (strlen(name) == length && memcmp(name, text, length) == 0) {
             *out = (ebb_dtype)d;

@@ -29,6 +29,8 @@ static void copy_row(char *out, int64_t to, const char *in, int64_t from, int64_
         for (int64_t i = 0; i < n; i++) memcpy(out + i * to * 4, in + i * from * 4, 4);
     } else if (size == 8) {
         for (int64_t i = 0; i < n; i++) memcpy(out + i * to * 8, in + i * from * 8, 8);
+    } else if (size == 2) {
+        for (int64_t i = 0; i < n; i++) memcpy(out + i * to * 2, in + i * from * 2, 2);
     } else {
         for (int64_t i = 0; i < n; i++) out[i * to] = in[i * from];
     }

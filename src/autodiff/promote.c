@@ -1,0 +1,50 @@
+/* promote.c - one dtype for operands of several: PyTorch's rules.
+ *
+ * Categories rank bool < whole < floating. Tensors with dimensions decide; those without raise
+ * the result only to a higher category. Operations with floating rules take whole numbers as
+ * f32. Casts are recorded, so gradients come back in each operand's own dtype.
+ * SPDX-License-Identifier: MIT */
+#include "autodiff/backward.h"
+
+static int category(ebb_dtype d)
+{
+    return d == 0 ? -1 : d == EBB_BOOL ? 0 : ebb__dtype_is_float(d) ? 2 : 1;
+}
+
+/* Of one category or two; 0: none yet. */
+static ebb_dtype common(ebb_dtype a, ebb_dtype b)
+{
+    if (a == b || category(a) != category(b)) return category(a) >= category(b) ? a : b;
+    if (ebb__dtype_is_half(a) && ebb__dtype_is_half(b)) return EBB_F32;
+    return ebb__dtype_size(a) >= ebb__dtype_size(b) ? a : b;
+}
+
+static bool is_kept(const ebb_op *op, int32_t i)
+{
+    return op->keep_dtype >> (i < op->n_in ? i : op->n_in - 1) & 1;
+}
+
+ebb_dtype ebb__promoted(const ebb__apply *a)
+{
+    const ebb__call *c = &a->call;
+    ebb_dtype shaped = (ebb_dtype)0, scalar = (ebb_dtype)0;
+    bool differ = false;
+    for (int32_t i = 0; i < c->n_in; i++) {
+        if (!a->slot[i] || is_kept(c->op, i)) continue;
+        ebb_dtype d = c->in[i].dtype, seen = shaped ? shaped : scalar;
+        differ |= seen != 0 && d != seen;
+        ebb_dtype *to = c->in[i].shape.n_dims > 0 ? &shaped : &scalar;
+        *to = *to ? common(*to, d) : d;
+    }
+    ebb_dtype d = category(shaped) >= category(scalar) ? shaped : common(shaped, scalar);
+    bool to_float = c->op->shape == ebb__shape_floats && category(d) >= 0 && category(d) < 2;
+    if (to_float) return EBB_F32;
+    return differ ? d : (ebb_dtype)0;
+}
+
+ebb_tensor *ebb__promote(ebb_tensor *t, const ebb_op *op, int32_t i, ebb_dtype d)
+{
+    const ebb__slot *s = ebb__slot_raw(t);
+    if (is_kept(op, i) || s->layout->dtype == d) return t;
+    return ebb__run1(s->ctx, s->ctx->engine->cast, &d, 1, &t);
+}
