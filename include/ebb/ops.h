@@ -285,7 +285,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_maximum(ebb_tensor *x, ebb_tensor *y);
 EBB_API EBB_NODISCARD ebb_tensor *ebb_minimum(ebb_tensor *x, ebb_tensor *y);
 
 /* x in another dtype: whole types truncate and saturate, NaN becomes 0, bool is x != 0.
- * Differentiable between f32 and f64.
+ * Differentiable between floating types.
  *   dtype      of the result */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_cast(ebb_tensor *x, ebb_dtype dtype);
 
