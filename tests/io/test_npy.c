@@ -150,7 +150,7 @@ static void malformed_headers(void **state)
 static void element_types_that_ebb_does_not_have(void **state)
 {
     (void)state;
-    static const char *const descr[] = {"'<f2'", "'>f4'", "'<c8'",  "'<U4'",
+    static const char *const descr[] = {"'<f1'", "'>f4'", "'<c8'",  "'<U4'",
                                         "'|O'",  "''",    "'\x01'", "[('a', '<f4')]"};
     static const char data[64];
     char dict[128];
