@@ -127,7 +127,8 @@ static void headers_that_are_no_json(void **state)
 static void unknown_element_types_are_refused_and_their_offsets_still_checked(void **state)
 {
     (void)state;
-    static const char *const dtypes[] = {"\"X9\"", "\"f32\"", "\"\"", "12", "\"F8_E4M3\"", "null"};
+    static const char *const dtypes[] = {"\"X9\"", "\"f32\"",     "\"\"",
+                                         "12",     "\"F8_E4M3\"", "null"};
     static const struct {
         const char *offsets;
         ebb_status unknown, other;
