@@ -10,6 +10,7 @@
 
 #include <ebb/graph.h>
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -197,11 +198,118 @@ static double leaves_oldest(int64_t n)
     return leaves_ns(n, false);
 }
 
-static void bench_shape(const char *name, double (*shape)(int64_t n), int64_t n)
+/* The same three on the classical manager. It frees nothing before the cleanup of some backward:
+ * the releases of the first two are followed by the smallest one. */
+static void classic_cleanup(classic *c)
 {
+    classic_node *leaf = classic_record(c, NULL, 0), *root = classic_record(c, &leaf, 1);
+    if (!classic_backward(c, root, ignore, NULL)) exit(1);
+    classic_release(c, root);
+    classic_release(c, leaf);
+}
+
+static double classic_unroll_ns(int64_t n)
+{
+    classic *c = classic_create(0);
+    classic_node *leaf = classic_record(c, NULL, 0), *h = classic_record(c, &leaf, 1);
+    classic_node **metrics = malloc((size_t)n * sizeof *metrics);
+    for (int64_t i = 0; i < n; i++) {
+        classic_node *next = classic_record(c, &h, 1);
+        classic_release(c, h);
+        h = next;
+        metrics[i] = classic_record(c, &h, 1);
+    }
+    double start = bench_now();
+    classic_release(c, h);
+    for (int64_t i = 0; i < n; i++) classic_release(c, metrics[i]);
+    classic_cleanup(c);
+    double ns = (bench_now() - start) * 1e9 / (double)(2 * n);
+    free(metrics);
+    classic_release(c, leaf);
+    classic_destroy(c);
+    return ns;
+}
+
+static double classic_fan_ns(int64_t n)
+{
+    classic *c = classic_create(0);
+    classic_node *leaf = classic_record(c, NULL, 0), *trunk = classic_record(c, &leaf, 1);
+    classic_node **children = malloc((size_t)n * sizeof *children);
+    for (int64_t i = 0; i < n; i++) children[i] = classic_record(c, &trunk, 1);
+    double start = bench_now();
+    for (int64_t i = 0; i < n; i++) classic_release(c, children[i]);
+    classic_cleanup(c);
+    double ns = (bench_now() - start) * 1e9 / (double)n;
+    free(children);
+    classic_release(c, trunk);
+    classic_release(c, leaf);
+    classic_destroy(c);
+    return ns;
+}
+
+static double classic_leaves_ns(int64_t n, bool newest_first)
+{
+    classic *c = classic_create(0);
+    classic_node **roots = malloc((size_t)n * sizeof *roots);
+    for (int64_t i = 0; i < n; i++) {
+        classic_node *leaf = classic_record(c, NULL, 0);
+        roots[i] = classic_record(c, &leaf, 1);
+        classic_release(c, leaf);
+    }
+    double start = bench_now();
+    for (int64_t i = 0; i < n; i++) {
+        classic_node *root = roots[newest_first ? n - 1 - i : i];
+        if (!classic_backward(c, root, ignore, NULL)) exit(1);
+        classic_release(c, root);
+    }
+    double ns = (bench_now() - start) * 1e9 / (double)n;
+    free(roots);
+    classic_destroy(c);
+    return ns;
+}
+
+static double classic_leaves_newest(int64_t n)
+{
+    return classic_leaves_ns(n, true);
+}
+
+static double classic_leaves_oldest(int64_t n)
+{
+    return classic_leaves_ns(n, false);
+}
+
+/* Sizes grow by ten; the classical manager stops where a run takes seconds or its list of what to
+ * delete, in which what several sinks reach is listed once for each, a gigabyte. */
+typedef struct shape {
+    const char *name;
+    double (*ours)(int64_t n), (*classical)(int64_t n);
+    int64_t least, most, most_classical;
+} shape;
+
+static const shape shapes[] = {
+    {"dropped unroll with metrics", unroll_ns, classic_unroll_ns, 100, 1000000, 1000},
+    {"fan of held children", fan_ns, classic_fan_ns, 10000, 1000000, 1000000},
+    {"leaves used newest first", leaves_newest, classic_leaves_newest, 100, 1000000, 10000},
+    {"leaves used oldest first", leaves_oldest, classic_leaves_oldest, 100, 1000000, 10000},
+};
+
+static void bench_shapes(bool is_short)
+{
+    char name[96];
     double run[RUNS];
-    for (int i = 0; i < RUNS; i++) run[i] = shape(n);
-    bench_runs(name, run, RUNS, 0, "ns/node");
+    for (const shape *s = shapes; s < shapes + sizeof shapes / sizeof *shapes; s++)
+        for (int64_t n = s->least; n <= (is_short ? s->most / 10 : s->most); n *= 10) {
+            for (int i = 0; i < RUNS; i++) run[i] = s->ours(n);
+            snprintf(name, sizeof name, "graph, %s, 1e%d", s->name,
+                     (int)(log10((double)n) + .5));
+            bench_runs(name, run, RUNS, 0, "ns/node");
+            if (n > (is_short ? s->most_classical / 10 : s->most_classical)) continue;
+            int n_runs = n == s->most_classical ? 1 : 3;
+            for (int i = 0; i < n_runs; i++) run[i] = s->classical(n);
+            snprintf(name, sizeof name, "classical manager, %s, 1e%d", s->name,
+                     (int)(log10((double)n) + .5));
+            bench_runs(name, run, n_runs, 0, "ns/node");
+        }
 }
 
 /* ---- threads ----------------------------------------------------------------------------- */
@@ -275,12 +383,7 @@ int main(void)
     bench_classic(10000, RUNS, "classical manager, 1e4 others");
     bench_classic(100000, 3, "classical manager, 1e5 others");
     if (!is_short) bench_classic(1000000, 3, "classical manager, 1e6 others");
-    bench_shape("graph, dropped unroll with metrics, 1e4 steps", unroll_ns, 10000);
-    bench_shape("graph, dropped unroll with metrics, 1e6 steps", unroll_ns, 1000000);
-    bench_shape("graph, fan of held children, 1e4", fan_ns, 10000);
-    bench_shape("graph, fan of held children, 1e6", fan_ns, 1000000);
-    bench_shape("graph, leaves used newest first, 1e5", leaves_newest, 100000);
-    bench_shape("graph, leaves used oldest first, 1e5", leaves_oldest, 100000);
+    bench_shapes(is_short);
     bench_threads("graph, two threads over one, private graphs of 1000", CHAIN);
     bench_threads("graph, two threads over one, private graphs of 10", 10);
     bench_bytes();

@@ -23,7 +23,7 @@ enum { N_NODES = 7, N_THREADS = 3, N_ACTS = 6, STACK_BYTES = 64 << 10, MOST_CHOI
 
 /* ---- a scenario -------------------------------------------------------------------------- */
 
-/* kind: r record, b backward, k kept backward, x release, + keep; 0 ends. */
+/* kind: r record, b backward, k kept backward, x release, + keep, l drop the leaf; 0 ends. */
 typedef struct act {
     char kind;
     int node;
@@ -90,6 +90,14 @@ static const scenario scenarios[] = {
      {{{-2, -1}, 2}, {{-2, -1}, 2}, {{0, 1}, -1}, {{0, -1}, 1}, NONE, NONE, NONE},
      {{{'r', 2}, {'x', 2}}, {{'b', 0}, {'x', 0}}, {{'b', 1}, {'x', 1}}},
      2},
+    {"one leaf under private graphs",
+     {{{-2, -1}, -1}, {{-2, -1}, -1}, {{-2, -2}, -1}, NONE, NONE, NONE, NONE},
+     {{{'r', 0}, {'b', 0}, {'x', 0}}, {{'r', 1}, {'b', 1}, {'x', 1}}, {{'r', 2}, {'x', 2}}},
+     2},
+    {"a leaf dropped under a walk while another severs what uses it",
+     {{{-2, -1}, 1}, {{0, -2}, 1}, {{0, -2}, 1}, NONE, NONE, NONE, NONE},
+     {{{'k', 1}, {'x', 1}}, {{'b', 0}, {'x', 0}}, {{'l', 0}, {'x', 2}}},
+     1},
 };
 
 /* ---- the state of one run ---------------------------------------------------------------- */
@@ -111,7 +119,9 @@ typedef struct coroutine {
 static struct {
     const scenario *scenario;
     ebb_graph_space *space;
-    ebb_graph_node *leaf;
+    ebb_graph_node *leaf; /* NULL: its handle was dropped */
+    int leaf_freed;
+    bool drops_leaf; /* a thread does */
     node_run nodes[N_NODES];
     coroutine threads[N_THREADS];
     ucontext_t outside;
@@ -222,6 +232,20 @@ static void node_record(int id)
     made->handles = 1;
 }
 
+static void leaf_free(void *data)
+{
+    ++*(int *)data;
+}
+
+static ebb_status leaf_visit(void *user, ebb_graph_node *leaf, void *payload)
+{
+    (void)user;
+    ebb__graph_leaf_lock(leaf);
+    if (*(int *)payload) fault("a leaf was reached that is gone");
+    ebb__graph_leaf_unlock(leaf);
+    return EBB_OK;
+}
+
 static void rule_run(node_run *visited, bool keep)
 {
     if (!visited || visited->freed) fault("a node was visited without its payload");
@@ -238,7 +262,9 @@ static ebb_status backward_in_two_phases(ebb_graph_node *root, bool keep)
 {
     ebb__graph_walk w;
     ebb__graph_place place = {.node = root}, input = {.node = x.leaf};
-    EBB_TRY(ebb__graph_walk_begin(&w, &place, 1, &input, 1, NULL, NULL, keep));
+    bool is_chosen = !x.drops_leaf; /* an input must be held */
+    EBB_TRY(ebb__graph_walk_begin(&w, &place, 1, is_chosen ? &input : NULL, is_chosen, NULL,
+                                  NULL, keep));
     for (int64_t i = 0; i < w.n_nodes; i++) /* versions are checked here, in saved values */
         if (((node_run *)ebb_graph_node_payload(w.nodes[i]))->freed)
             fault("a payload went early");
@@ -248,6 +274,8 @@ static ebb_status backward_in_two_phases(ebb_graph_node *root, bool keep)
         rule_run(ebb_graph_node_payload(w.nodes[i]), keep);
         ebb__graph_walk_done(&w, i);
     }
+    for (int64_t i = 0; i < w.n_leaves && s == EBB_OK; i++)
+        leaf_visit(NULL, w.leaves[i], ebb_graph_node_payload(w.leaves[i]));
     ebb__graph_walk_end(&w);
     return s;
 }
@@ -260,12 +288,17 @@ static void act_run(const act *a)
     } else if (a->kind == '+') {
         ebb_graph_node_keep(n->node);
         n->handles++;
+    } else if (a->kind == 'l') {
+        ebb_graph_node *leaf = x.leaf;
+        x.leaf = NULL;
+        ebb_graph_node_release(leaf);
     } else if (a->kind == 'x') {
         n->handles--;
         ebb_graph_node_release(n->node);
     } else {
         bool keep = a->kind == 'k';
-        ebb_graph_visitor visitor = {.node = node_visit, .user = keep ? &x : NULL};
+        ebb_graph_visitor visitor = {
+            .node = node_visit, .leaf = leaf_visit, .user = keep ? &x : NULL};
         ebb_graph_consume_options o = {.keep = keep};
         ebb_graph_edge root = {.node = n->node};
         ebb_status s = x.is_two_phase ? backward_in_two_phases(n->node, keep)
@@ -287,13 +320,14 @@ static void thread_main(int t)
 
 static void run_setup(void)
 {
-    x.n_choices = x.n_preemptions = x.n_consumed = x.n_threads = 0;
+    x.n_choices = x.n_preemptions = x.n_consumed = x.n_threads = x.leaf_freed = 0;
     x.fault = NULL;
     x.current = -1;
     ebb__graph_pending = (pending_list){0};
     memset(x.nodes, 0, sizeof x.nodes);
     if (ebb_graph_space_create(&x.space, NULL) != EBB_OK) abort();
-    if (ebb_graph_leaf_create(&x.leaf, x.space, NULL) != EBB_OK) abort();
+    ebb_graph_payload payload = {.data = &x.leaf_freed, .free = leaf_free};
+    if (ebb_graph_leaf_create(&x.leaf, x.space, &payload) != EBB_OK) abort();
     for (int i = 0; i < N_NODES; i++)
         if (x.scenario->nodes[i].handles >= 0) node_record(i);
     for (int i = 0; i < N_NODES; i++) {
@@ -303,6 +337,9 @@ static void run_setup(void)
         for (; wanted >= 0 && x.nodes[i].handles > wanted; x.nodes[i].handles--)
             ebb_graph_node_release(x.nodes[i].node);
     }
+    x.drops_leaf = false;
+    for (int i = 0; i < N_THREADS * N_ACTS; i++)
+        x.drops_leaf |= x.scenario->acts[i / N_ACTS][i % N_ACTS].kind == 'l';
     while (x.n_threads < N_THREADS && x.scenario->acts[x.n_threads][0].kind) x.n_threads++;
 }
 
@@ -315,7 +352,9 @@ static void run_check(void)
     for (int i = 0; i < N_NODES && !x.fault; i++)
         for (; x.nodes[i].handles > 0; x.nodes[i].handles--)
             ebb_graph_node_release(x.nodes[i].node);
+    if (x.leaf && x.leaf_freed) fault("a held leaf was freed");
     ebb_graph_node_release(x.leaf);
+    if (x.leaf_freed != 1) fault("a leaf was not freed once");
     ebb_graph_stats_get(&stats, x.space);
     if (stats.nodes_created != stats.nodes_freed || stats.leaves) fault("a node was leaked");
     for (int i = 0; i < N_NODES; i++)

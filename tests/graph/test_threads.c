@@ -405,6 +405,7 @@ static void a_node_released_while_another_thread_severs_it_goes_once(void **stat
 
 typedef struct programmer {
     ebb_graph_space *space;
+    bool is_alone; /* in its space, which can be audited at any time */
     uint64_t seed;
     int64_t n_steps;
 } programmer;
@@ -430,7 +431,7 @@ static void *programmer_main(void *arg)
             const program_step *last = &p.steps[p.n_steps - 1];
             run_step(&r, last);
             oracle_answer(&a, &p, p.n_steps);
-            const char *difference = run_compare(&r, &a, last, false);
+            const char *difference = run_compare(&r, &a, last, t->is_alone);
             must(difference == NULL, difference);
             t->n_steps--;
         }
@@ -446,14 +447,20 @@ static void *programmer_main(void *arg)
 static void programs_on_several_threads_get_the_answers_they_get_alone(void **state)
 {
     (void)state;
-    ebb_graph_space *space = space_new();
     programmer threads[8];
-    for (int i = 0; i < 8; i++)
-        threads[i] = (programmer){.space = space,
-                                  .seed = 77 + 1000000 * (uint64_t)i,
-                                  .n_steps = test_size(15000, 300)};
-    threads_run(8, programmer_main, threads, sizeof *threads);
-    space_end(space);
+    for (int n = 2; n <= 8; n++) {
+        ebb_graph_space *shared = space_new(), *spaces[8];
+        for (int i = 0; i < n; i++) {
+            spaces[i] = n % 2 ? space_new() : shared;
+            threads[i] = (programmer){.space = spaces[i],
+                                      .is_alone = n % 2,
+                                      .seed = 77 + 1000000 * (uint64_t)(8 * n + i),
+                                      .n_steps = test_size(4000, 200)};
+        }
+        threads_run(n, programmer_main, threads, sizeof *threads);
+        for (int i = 0; i < n && n % 2; i++) space_end(spaces[i]);
+        space_end(shared);
+    }
 }
 
 /* ---- fork -------------------------------------------------------------------------------- */
