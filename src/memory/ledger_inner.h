@@ -1,0 +1,108 @@
+/* ledger_inner.h - inside the ledger: its tables, and what its two halves call of each other.
+ *
+ * ledger.c keeps the program and who needs what; ledger_score.c keeps what a choice needs:
+ * candidates, sums over vals that are not resident, soonest next uses. The second half sleeps
+ * (awake == false) until the first victim is asked for, and is then made from scratch, so that
+ * a program without pressure pays for the first half alone.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_MEMORY_LEDGER_INNER_H
+#define EBB_MEMORY_LEDGER_INNER_H
+
+#include "base/check.h"
+#include "base/error.h"
+#include "memory/ledger.h"
+
+enum { NONE = EBB__LEDGER_NONE };
+
+typedef enum ledger_state {
+    VAL_FREE,     /* the number is not in use; readers links the free list */
+    VAL_RESIDENT, /* has bytes */
+    VAL_AWAY      /* has none; needed where it has uses */
+} ledger_state;
+
+typedef struct ledger_val {
+    uint64_t bytes;
+    double last;    /* time of last use */
+    double next;    /* own next use */
+    double soonest; /* awake: also of needed vals away made from it */
+    float weight;
+    uint32_t uses;
+    uint32_t rec;     /* NONE: a source */
+    uint32_t readers; /* first link of recs that read it; NONE */
+    uint32_t slot;    /* awake: as a candidate; NONE */
+    uint32_t mark, work, chain;
+    float label; /* of first_missing */
+    uint16_t locks;
+    uint8_t state;
+    bool queued;  /* its uses have reached 0, which has yet to take effect */
+    bool chained; /* in a list through chain */
+    bool stale;   /* the number is in the ledger's stale list; outlives the val */
+} ledger_val;
+
+typedef struct ledger_rec {
+    double cost;
+    uint32_t first;       /* link: n_in inputs, then n_out outputs; a free rec's next */
+    uint32_t n_in, n_out; /* n_out counts NONEs too */
+    uint32_t n_alive;     /* outputs alive */
+    uint32_t mark;
+    uint8_t size_class; /* of its links: 1 << size_class of them */
+} ledger_rec;
+
+typedef struct ledger_link {
+    uint32_t val, rec;
+    uint32_t next, prev; /* among the readers of val; of a free block: next */
+} ledger_link;
+
+struct ebb__ledger {
+    ebb_allocator allocator;
+    size_t bytes; /* of everything allocated, itself included */
+    ebb__policy policy;
+    double now, at;
+    uint64_t resident_bytes, droppable_bytes;
+
+    ledger_val *vals;
+    ledger_rec *recs;
+    ledger_link *links;
+    uint32_t vals_max, recs_max, links_max; /* room */
+    uint32_t vals_end, recs_end, links_end; /* never used from here on */
+    uint32_t free_val, free_rec, free_links[32];
+
+    bool awake;
+    uint32_t stamp; /* of the present walk */
+    uint32_t n_candidates, n_stale;
+    /* Of candidates, by slot. A locked one's gain is negative. */
+    uint32_t *slot_val;
+    float *slot_gain;   /* weight * bytes^p / back^p */
+    double *slot_coord; /* >= 0: soonest next use; else -1 - last use */
+    uint32_t *stale;    /* vals whose gain must be made anew, if they are candidates */
+};
+
+static inline bool is_away(const ledger_val *v)
+{
+    return v->state == VAL_AWAY;
+}
+static inline bool is_droppable(const ledger_val *v)
+{
+    return v->state == VAL_RESIDENT && v->rec != NONE;
+}
+
+/* ---- ledger_score.c; all but wake are called while awake --------------------------------- */
+void ebb__ledger_wake(ebb__ledger *l);
+uint32_t ebb__ledger_stamp(ebb__ledger *l); /* a mark that nothing has yet; asleep too */
+void ebb__ledger_candidate_add(ebb__ledger *l, uint32_t val);
+void ebb__ledger_candidate_remove(ebb__ledger *l, uint32_t val);
+void ebb__ledger_candidate_lock(ebb__ledger *l, uint32_t val);
+void ebb__ledger_candidate_coord(ebb__ledger *l, uint32_t val);
+/* val changed between resident and away, or came to be needed or not while away, or lost its
+ * recipe: the sums of candidates around it are stale. */
+void ebb__ledger_around_stale(ebb__ledger *l, uint32_t val);
+/* val, away, came to be needed, or went away needed: its inputs may be needed sooner. */
+void ebb__ledger_sooner(ebb__ledger *l, uint32_t val);
+/* val, away, is no longer needed or is back: its inputs may be needed later. */
+void ebb__ledger_later(ebb__ledger *l, uint32_t val);
+/* The soonest use of val itself must be made anew. */
+void ebb__ledger_soonest(ebb__ledger *l, uint32_t val);
+double ebb__ledger_soonest_from_scratch(const ebb__ledger *l, uint32_t val);
+float ebb__ledger_gain_from_scratch(ebb__ledger *l, uint32_t val);
+
+#endif
