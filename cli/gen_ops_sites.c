@@ -78,6 +78,11 @@ static const site sites[] = {
     {TENSOR, "grad_of", "ebb_tensor *leaf"},
     {STATUS, "clear_grad", "ebb_tensor *leaf"},
     {TENSOR, "detach", "ebb_tensor *x"},
+    {STATUS, "hook_add",
+     "ebb_hook_id *out, ebb_tensor *t, ebb_hook_fn fn, void *user, "
+     "const ebb_hook_options *options"},
+    {STATUS, "hook_remove", CTX ", ebb_hook_id id"},
+    {STATUS, "retain_grad", "ebb_tensor *t"},
     {STATUS, "label", "ebb_tensor *t, const char *label"},
     {STATUS, "saved", "ebb_saved_value *out, int64_t max, int64_t *n_out, ebb_tensor *root"},
     {STATUS, "explain", "ebb_explanation *out, ebb_tensor *t"},
@@ -148,6 +153,7 @@ static const char head_text[] =
     "#include <ebb/explain.h>\n"
     "#include <ebb/extend.h>\n"
     "#include <ebb/grad.h>\n"
+    "#include <ebb/hook.h>\n"
     "#include <ebb/nn.h>\n"
     "#include <ebb/optim.h>\n"
     "#include <ebb/scope.h>\n"

@@ -9,6 +9,7 @@
 #include <ebb/explain.h>
 #include <ebb/extend.h>
 #include <ebb/grad.h>
+#include <ebb/hook.h>
 #include <ebb/nn.h>
 #include <ebb/ops.h>
 #include <ebb/optim.h>

@@ -23,7 +23,7 @@ enum { EBB_NAME_BYTES = 32 }; /* of labels and names of operations here, the fin
  *   label  copied, longer ones cut to 31 bytes; NULL takes the name away
  *
  * The tensor's name goes with the handle; that of the operation (of the leaf) with its node.
- * Memory  32 bytes of bookkeeping, and as much for a tracked tensor's node.
+ * Memory  48 bytes of bookkeeping, and 32 for a tracked tensor's node.
  * Errors  EBB_E_MISUSE t is NULL or stale; EBB_E_NOMEM; EBB_E_BUDGET: the name is as it was.
  */
 EBB_API EBB_NODISCARD ebb_status ebb_label(ebb_tensor *t, const char *label);
@@ -108,6 +108,12 @@ typedef struct ebb_explanation {
     ebb_explained_save save[EBB_EXPLAIN_SAVES];
     /* what the handle itself keeps alive: operations behind it that a backward would run */
     int64_t n_history;
+    /* hooks */
+    int64_t n_hooks;              /* on what made it, or on the leaf */
+    int64_t n_hook_references;    /* of n_references: hooks name it in `holds` */
+    char hook[EBB_NAME_BYTES];    /* the name of the first of these, or "" */
+    char hook_of[EBB_NAME_BYTES]; /* what that one is on: a label, an operation, "a leaf" */
+    bool is_held_by_own_hook; /* the cycle: it goes when consumed, or with ebb_hook_remove */
     uint64_t reserved[8];
 } ebb_explanation;
 /* Why is it alive. Errors: EBB_E_MISUSE; EBB_E_NOMEM. */
@@ -182,6 +188,8 @@ enum {
     EBB_WATCH_GROWTH = 1, /* the live operations grew in each of the last 8 steps */
     EBB_WATCH_KEPT =
         2, /* a graph kept by keep_graph, its root held, was not used for 8 steps */
+    EBB_WATCH_HOOK =
+        4, /* a hook that holds its own tensor, or whose tensor was held for 8 steps */
     EBB_WATCH_STEPS = 8
 };
 typedef struct ebb_watch_event {
@@ -190,7 +198,7 @@ typedef struct ebb_watch_event {
     int64_t step;       /* of the watch, from 1 */
     int64_t live_nodes; /* now */
     int64_t n_grown;    /* GROWTH: by how many in these steps */
-    ebb_tensor *root;   /* KEPT: borrowed; else NULL */
+    ebb_tensor *root;   /* KEPT: borrowed; HOOK: what it is on, or NULL; else NULL */
     char text[200];     /* the same in words */
     uint64_t reserved[4];
 } ebb_watch_event;

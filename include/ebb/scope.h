@@ -76,6 +76,8 @@ static inline void ebb__scope_close(const ebb_scope *s)
 /* Declarations: close at the end of the enclosing { }, on every way out. */
 #define EBB_SCOPE(name) EBB__SCOPE(name, 0)
 #define EBB_NO_GRAD(name) EBB__SCOPE(name, EBB_SCOPE_NO_GRAD)
+/* Recorded again, inside one of those or inside a rule or hook. */
+#define EBB_ENABLE_GRAD(name) EBB__SCOPE(name, EBB_SCOPE_GRAD)
 #endif
 
 #ifdef __cplusplus

@@ -14,6 +14,7 @@
 #include <ebb/explain.h>
 #include <ebb/extend.h>
 #include <ebb/grad.h>
+#include <ebb/hook.h>
 #include <ebb/nn.h>
 #include <ebb/optim.h>
 #include <ebb/scope.h>
@@ -482,6 +483,35 @@ static inline EBB_NODISCARD ebb_tensor *ebb__detach_at(const char *file, int32_t
     return result_;
 }
 #define ebb_detach(...) ebb__detach_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__hook_add_at(const char *file, int32_t line,
+                                                        ebb_hook_id *out, ebb_tensor *t,
+                                                        ebb_hook_fn fn, void *user,
+                                                        const ebb_hook_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_hook_add)(out, t, fn, user, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hook_add(...) ebb__hook_add_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__hook_remove_at(const char *file, int32_t line,
+                                                           ebb_context *ctx, ebb_hook_id id)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_hook_remove)(ctx, id);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hook_remove(...) ebb__hook_remove_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__retain_grad_at(const char *file, int32_t line,
+                                                           ebb_tensor *t)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_retain_grad)(t);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_retain_grad(...) ebb__retain_grad_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__label_at(const char *file, int32_t line,
                                                      ebb_tensor *t, const char *label)
 {

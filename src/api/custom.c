@@ -29,16 +29,6 @@ static const ebb_custom *custom_of(const ebb_op *op)
     return &((const custom_op *)op)->custom;
 }
 
-/* A callback that fails has said why, or this says so for it. */
-static ebb_status spoken(ebb_status status, const char *callback)
-{
-    if (status == EBB_OK || ebb_error_status() != EBB_OK) return status;
-    if ((unsigned)status > EBB_E_INTERNAL)
-        return ebb__fail(EBB_E_MISUSE, "%s returned %d, which is no status", callback,
-                         (int)status);
-    return ebb__fail(status, "%s returned %s", callback, ebb_status_name(status));
-}
-
 static ebb_status custom_shape(ebb__call *c)
 {
     const ebb_custom *custom = custom_of(c->op);
@@ -46,7 +36,7 @@ static ebb_status custom_shape(ebb__call *c)
     ebb_shape s[EBB__MAX_OUT + EBB__MAX_AUX];
     memset(s, 0, sizeof s);
     uint32_t before = ebb__scope_fence();
-    ebb_status status = spoken(custom->shape(d, s, c->in, c->attr), "shape");
+    ebb_status status = ebb__callback_status(custom->shape(d, s, c->in, c->attr), "shape");
     ebb__scope_unfence(before);
     EBB_TRY(status);
     for (int32_t k = 0; k < c->n_out + c->n_aux; k++) {
@@ -61,13 +51,13 @@ static ebb_status custom_forward(const ebb__call *c)
     uint32_t before = ebb__scope_fence();
     ebb_status status = custom_of(c->op)->forward(c->out, c->out + c->n_out, c->in, c->attr);
     ebb__scope_unfence(before);
-    return spoken(status, "forward");
+    return ebb__callback_status(status, "forward");
 }
 
 static void rule_call(ebb_vjp *v, ebb_status (*rule)(ebb_vjp *, const void *))
 {
     uint32_t before = ebb__scope_fence();
-    ebb_status status = spoken(rule(v, v->attr), "vjp");
+    ebb_status status = ebb__callback_status(rule(v, v->attr), "vjp");
     ebb__scope_unfence(before);
     if (status != EBB_OK && v->status == EBB_OK) v->status = status;
 }

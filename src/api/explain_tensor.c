@@ -23,6 +23,11 @@ static void handle_count(void *user, ebb__slot *s)
 {
     inquiry *q = user;
     if (s->storage == q->slot->storage) q->out->n_handles++;
+    const ebb__retained *r = s->extra ? s->extra->retained : NULL;
+    if (!r || r->slot.grad != q->slot->storage) return;
+    const char *label = ebb__slot_label(s);
+    if (q->out->n_gradient_slots++ == 0 && label)
+        snprintf(q->out->gradient_of, sizeof q->out->gradient_of, "%s", label);
 }
 
 static void node_inspect(void *user, ebb_graph_node *node, ebb__record *r, ebb__leaf *leaf)
@@ -36,6 +41,29 @@ static void node_inspect(void *user, ebb_graph_node *node, ebb__record *r, ebb__
     if (!r || !ebb__record_saves(r, q->value)) return;
     if (q->out->n_saves < EBB_EXPLAIN_SAVES) q->saver[q->out->n_saves] = node;
     q->out->n_saves++;
+}
+
+/* A holder by hook is a reference of the user's that ebb_hook_add took. */
+static void hook_inspect(void *user, ebb__hook *h)
+{
+    inquiry *q = user;
+    ebb_explanation *out = q->out;
+    if (h->retained) return;
+    bool is_own = h->node == q->slot->node && h->output == q->slot->output;
+    out->n_hooks += is_own;
+    for (int64_t i = 0; i < h->n_holds; i++) {
+        if (h->holds[i] != ebb__handle_of(q->slot)) continue;
+        out->is_held_by_own_hook |= is_own;
+        if (out->n_hook_references++) continue;
+        const ebb__record *r = ebb_graph_node_payload(h->node);
+        bool is_leaf = ebb_graph_node_state(h->node) == EBB_GRAPH_LEAF;
+        const char *label = ebb_graph_label(h->node);
+        snprintf(out->hook, sizeof out->hook, "%s", h->name);
+        snprintf(out->hook_of, sizeof out->hook_of, "%s",
+                 label           ? label
+                 : is_leaf || !r ? "a leaf"
+                                 : r->op->name);
+    }
 }
 
 /* ---- why an operation is alive ----------------------------------------------------------- */
@@ -66,7 +94,8 @@ static void head_match(void *user, ebb__slot *s)
     out->handle = ebb__handle_of(s);
     out->n_references = n;
     out->scope = ebb__is_in_scope(s) ? s->scope : NULL;
-    if (s->label) snprintf(out->head.label, sizeof out->head.label, "%s", s->label);
+    const char *label = ebb__slot_label(s);
+    if (label) snprintf(out->head.label, sizeof out->head.label, "%s", label);
 }
 
 static ebb_status save_explain(ebb_explained_save *out, ebb_graph_node *saver, ebb_context *ctx)
@@ -114,7 +143,8 @@ static void handle_describe(ebb_explanation *out, const ebb__slot *s)
     out->is_resident = v->data != NULL;
     size_t slack = v->tiny || v->external ? own == 0 : 63; /* as values are allocated */
     out->is_view = !s->layout->contiguous || s->layout->offset || own + slack < v->bytes;
-    snprintf(out->label, sizeof out->label, "%s", s->label ? s->label : "");
+    const char *label = ebb__slot_label(s);
+    snprintf(out->label, sizeof out->label, "%s", label ? label : "");
     out->n_references = ebb__user_references(s);
     out->is_in_scope = ebb__is_in_scope(s);
     out->scope = out->is_in_scope ? s->scope : NULL;
@@ -130,6 +160,7 @@ static ebb_status explain(ebb_explanation *out, const ebb__slot *s)
     inquiry q = {.out = out, .slot = s, .value = s->storage->value};
     ebb__handles_each(s->ctx, handle_count, &q);
     ebb__nodes_each(s->ctx, node_inspect, &q);
+    ebb__hooks_each(s->ctx->root, hook_inspect, &q);
     for (int64_t i = 0; i < out->n_saves && i < EBB_EXPLAIN_SAVES; i++) {
         EBB_TRY(save_explain(&out->save[i], q.saver[i], s->ctx));
         out->n_explained++;
@@ -220,13 +251,26 @@ static void put_save(text *t, const ebb_explained_save *s)
     put(t, ")\n");
 }
 
+static void put_hook(text *t, const ebb_explanation *e)
+{
+    put(t, "held by ");
+    put_count(t, e->n_hook_references, "hook");
+    put(t, ": %s%s%son %s", e->hook[0] ? "'" : "", e->hook, e->hook[0] ? "' " : "", e->hook_of);
+    put(t, "%s\n",
+        e->is_held_by_own_hook
+            ? ", the tensor itself: neither goes before it is consumed or the hook removed"
+            : "");
+}
+
 static void put_handle(text *t, const ebb_explanation *e)
 {
-    if (e->n_references > 0) {
+    int64_t n = e->n_references - e->n_hook_references;
+    if (n > 0) {
         put(t, "held by the user: ");
-        put_count(t, e->n_references, "reference");
+        put_count(t, n, "reference");
         put(t, "\n");
     }
+    if (e->n_hook_references > 0) put_hook(t, e);
     if (e->is_in_scope) {
         put(t, "held by ");
         put_scope(t, e->scope);

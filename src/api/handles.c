@@ -42,17 +42,18 @@ void ebb__handles_each(ebb_context *ctx, void (*each)(void *user, ebb__slot *s),
 static ebb_status label_set(ebb__slot *s, const char *label)
 {
     EBB_TRY(ebb__context_usable(s->ctx));
-    char *fresh = NULL, text[EBB__LABEL_BYTES];
+    char text[EBB__LABEL_BYTES];
     if (label) {
         snprintf(text, sizeof text, "%s", label);
-        fresh = ebb__pool_alloc(s->ctx->pool, EBB__LABEL_BYTES);
-        if (!fresh) return ebb_error_status();
-        memcpy(fresh, text, sizeof text);
+        if (!ebb__slot_extra_need(s)) return ebb_error_status();
     }
     ebb_status status = s->node ? ebb_graph_label_set(s->node, label ? text : NULL) : EBB_OK;
-    char *old = status == EBB_OK ? s->label : fresh;
-    if (status == EBB_OK) s->label = fresh;
-    if (old) ebb__pool_free(s->ctx->pool, old, EBB__LABEL_BYTES);
+    ebb__slot_extra *extra = s->extra;
+    if (status == EBB_OK && extra) {
+        extra->has_label = label != NULL;
+        if (label) memcpy(extra->label, text, sizeof text);
+    }
+    if (extra && !extra->has_label && !extra->retained) ebb__slot_extra_free(s);
     return status;
 }
 
@@ -68,5 +69,5 @@ ebb_status(ebb_label)(ebb_tensor *t, const char *label)
 const char *ebb_label_of(const ebb_tensor *t)
 {
     const ebb__slot *s = t && t != EBB_NONE ? ebb__slot_of(t, "ebb_label_of", "t") : NULL;
-    return s ? s->label : NULL;
+    return s ? ebb__slot_label(s) : NULL;
 }

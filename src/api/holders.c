@@ -70,12 +70,23 @@ static ebb_holder *holder_add(listing *l, ebb_holder_what what, const ebb__value
 
 static void handle_add(void *user, ebb__slot *s)
 {
+    const ebb__retained *r = s->extra ? s->extra->retained : NULL;
+    ebb_holder *kept = r && r->slot.grad
+                           ? holder_add(user, EBB_HOLDER_GRADIENT, r->slot.grad->value, NULL)
+                           : NULL;
+    if (kept) {
+        const char *of = ebb__slot_label(s);
+        snprintf(kept->name, sizeof kept->name, "%s", of ? of : "");
+        kept->dtype = r->slot.dtype;
+        kept->shape = r->slot.shape;
+    }
     int64_t n = ebb__user_references(s);
     ebb_holder *h =
         holder_add(user, n ? EBB_HOLDER_USER : EBB_HOLDER_SCOPE, s->storage->value, s->layout);
     if (!h) return;
     h->n_references = n;
-    snprintf(h->name, sizeof h->name, "%s", s->label ? s->label : "");
+    const char *label = ebb__slot_label(s);
+    snprintf(h->name, sizeof h->name, "%s", label ? label : "");
     h->tensor = ebb__handle_of(s);
     if (!ebb__is_in_scope(s) || !s->scope) return;
     h->scope = s->scope->name;

@@ -119,6 +119,8 @@ static void leaf_free(void *payload)
 {
     ebb__leaf *leaf = payload;
     ebb__storage *grad = leaf->grad;
+    if (atomic_load_explicit(&leaf->hooked, memory_order_relaxed))
+        ebb__hooks_drop(leaf->ctx->root, leaf);
     ebb__pool_free(leaf->ctx->pool, leaf, sizeof *leaf);
     ebb__storage_release(grad);
 }

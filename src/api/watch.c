@@ -2,7 +2,7 @@
  *
  * A warning is made up under the watch's lock and given without it.
  * SPDX-License-Identifier: MIT */
-#include "api/api.h"
+#include "api/handles.h"
 
 #include "autodiff/inspect.h"
 #include "base/thread.h"
@@ -14,7 +14,7 @@
 ebb_status(ebb_watch)(ebb_context *ctx, void (*warn)(void *user, const ebb_watch_event *e),
                       void *user, uint32_t flags)
 {
-    const uint32_t all = EBB_WATCH_GROWTH | EBB_WATCH_KEPT;
+    const uint32_t all = EBB_WATCH_GROWTH | EBB_WATCH_KEPT | EBB_WATCH_HOOK;
     if (!ctx) return ebb__null_argument("ebb_watch", "ctx");
     if (ctx->closed)
         return ebb__fail(EBB_E_MISUSE, "ebb_watch: the context went with its parent");
@@ -66,22 +66,68 @@ static bool kept_check(ebb_watch_event *e, ebb__watch *w, ebb__kept_root *k, uin
     }
     if (w->step - k->step < EBB_WATCH_STEPS) return false;
     const ebb__record *r = ebb_graph_node_payload(k->node);
+    const char *label = ebb__slot_label(s);
     char text[EBB__RECORD_TEXT];
     e->what = EBB_WATCH_KEPT;
     e->n_grown = 0;
     e->root = k->root;
     snprintf(e->text, sizeof e->text,
              "the graph behind %s%s%s%s was kept (keep_graph) and not used in %d steps",
-             ebb__record_text(text, sizeof text, r), s->label ? " '" : "",
-             s->label ? s->label : "", s->label ? "'" : "", EBB_WATCH_STEPS);
+             ebb__record_text(text, sizeof text, r), label ? " '" : "", label ? label : "",
+             label ? "'" : "", EBB_WATCH_STEPS);
     k->root = NULL;
     return true;
+}
+
+typedef struct hook_search {
+    ebb_watch_event *e;
+    uint64_t thread_id;
+    bool found;
+} hook_search;
+
+/* An interior tensor that is still held long after a hook was put on it, or a hook that says
+ * that it holds its own. */
+static void hook_check(void *user, ebb__hook *h)
+{
+    hook_search *search = user;
+    ebb_watch_event *e = search->e;
+    if (search->found || h->retained || h->step < 0 || h->thread_id != search->thread_id)
+        return;
+    const ebb__slot *s = ebb__slot_find(h->tensor);
+    if (s && (s->node != h->node || s->output != h->output)) s = NULL;
+    bool is_own = ebb__hook_holds_own(h) && e->step > h->step;
+    bool is_old =
+        s && !s->is_leaf && ebb__user_references(s) > 0 && e->step - h->step >= EBB_WATCH_STEPS;
+    if (!is_own && !is_old) return;
+    const ebb__record *r = ebb_graph_node_state(h->node) == EBB_GRAPH_LEAF
+                               ? NULL
+                               : ebb_graph_node_payload(h->node);
+    const char *label = ebb_graph_label(h->node);
+    char op[EBB__RECORD_TEXT];
+    search->found = true;
+    e->what = EBB_WATCH_HOOK;
+    e->n_grown = 0;
+    e->root = s ? h->tensor : NULL;
+    snprintf(e->text, sizeof e->text, "the hook%s%s%s on %s%s%s%s %s: neither goes by itself",
+             h->name[0] ? " '" : "", h->name, h->name[0] ? "'" : "",
+             r ? ebb__record_text(op, sizeof op, r) : "a leaf", label ? " '" : "",
+             label ? label : "", label ? "'" : "",
+             is_own ? "holds its own tensor" : "may hold its own tensor, held for 8 steps");
+    h->step = -1;
+}
+
+static bool hook_warning(ebb_watch_event *e, uint64_t thread_id)
+{
+    hook_search search = {.e = e, .thread_id = thread_id};
+    ebb__hooks_each(e->ctx->root, hook_check, &search);
+    return search.found;
 }
 
 /* The next thing to warn of: checks from number *at on; growth is 0, kept roots follow. */
 static bool warning_next(ebb_watch_event *e, ebb__watch *w, uint32_t flags, int *at,
                          uint64_t thread_id)
 {
+    if (flags & EBB_WATCH_HOOK && hook_warning(e, thread_id)) return true;
     for (int i; (i = (*at)++) <= EBB__WATCH_ROOTS;) {
         if (i == 0 && flags & EBB_WATCH_GROWTH && growth_check(e, w)) return true;
         if (i > 0 && flags & EBB_WATCH_KEPT && kept_check(e, w, &w->kept[i - 1], thread_id))

@@ -22,8 +22,7 @@ bool ebb__tensor_exclusive(const ebb__slot *s)
            v->state == EBB__VALUE_RESIDENT && !v->external && s->layout->contiguous;
 }
 
-/* What the rule made for itself becomes ours; what belongs to others is kept. */
-static ebb_tensor *claim_or_keep(ebb_tensor *g)
+ebb_tensor *ebb__claim_or_keep(ebb_tensor *g)
 {
     return ebb__scope_take(ebb__slot_raw(g)) ? g : ebb_keep(g);
 }
@@ -47,7 +46,7 @@ ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *
 {
     ebb__engine *e = b->ctx->engine;
     if (!*total) {
-        *total = claim_or_keep(g);
+        *total = ebb__claim_or_keep(g);
         return *total ? EBB_OK : ebb_error_status();
     }
     if (!b->create_graph && ebb__tensor_exclusive(ebb__slot_raw(*total))) {
@@ -57,7 +56,7 @@ ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *
     ebb_tensor *sum = ebb__run1(b->ctx, e->add, NULL, 2, (ebb_tensor *[]){*total, g});
     if (!sum) return ebb_error_status();
     ebb_release(*total);
-    *total = claim_or_keep(sum);
+    *total = ebb__claim_or_keep(sum);
     return *total ? EBB_OK : ebb_error_status();
 }
 
@@ -262,6 +261,8 @@ static ebb_status nodes_run(ebb__backward *b)
 {
     for (int64_t i = 0; i < b->walk.n_nodes; i++) {
         prefetch(b, i);
+        if (atomic_load_explicit(&record_of(b, i)->marks, memory_order_relaxed))
+            EBB_TRY(ebb__hooks_run_node(b, i));
         if (b->is_input && b->is_input[i]) results_take(b, i);
         if (!b->walk.is_stop[i] && any_gradient(b, i)) EBB_TRY(ebb__rule_run(b, i));
         for (int64_t k = b->first_out[i]; k < b->first_out[i + 1]; k++) {
@@ -277,6 +278,7 @@ static ebb_status nodes_run(ebb__backward *b)
 static ebb_status results_finish(ebb__backward *b)
 {
     const ebb__backward_args *a = b->args;
+    for (int64_t i = 0; i < b->walk.n_leaves; i++) EBB_TRY(ebb__hooks_run_leaf(b, i));
     for (int64_t j = 0; j < a->n_inputs; j++) {
         int32_t place = b->walk.input[j];
         if (place == INT32_MIN) {
@@ -345,6 +347,7 @@ static ebb_status backward_checked(ebb__backward *b, ebb__graph_place *places)
                                   a->user, a->keep_graph || a->create_graph));
     ebb_status status = backward_walk(b);
     if (b->first_out) totals_release(b);
+    if (b->kept) ebb__kept_release(b);
     if (status == EBB_OK &&
         atomic_load_explicit(&b->ctx->root->engine->watch.flags, memory_order_relaxed))
         ebb__watch_backward(b);

@@ -5,6 +5,7 @@
 #ifndef EBB_AUTODIFF_BACKWARD_H
 #define EBB_AUTODIFF_BACKWARD_H
 
+#include "autodiff/hooks.h"
 #include "autodiff/recording.h"
 #include "autodiff/watching.h"
 #include "base/context.h"
@@ -15,6 +16,7 @@ typedef struct ebb__engine {
     void (*trace)(void *user, const ebb__op_event *e);
     void *trace_user;
     ebb__watch watch; /* the root's counts */
+    ebb__hooks hooks; /* so does this */
 } ebb__engine;
 
 /* E_MISUSE: made before a fork, or single-threaded and another thread's. */
@@ -42,6 +44,13 @@ ebb_status ebb__rule_run(ebb__backward *b, int64_t i);
 /* A gradient under way: a handle we own, or NULL. */
 typedef ebb_tensor *ebb__grad_total;
 
+/* The gradient of an interior tensor whose user asked for it, until the walk has succeeded. */
+typedef struct ebb__kept_total {
+    struct ebb__kept_total *next;
+    ebb__retained *to;
+    ebb_tensor *total;
+} ebb__kept_total;
+
 struct ebb__backward {
     ebb__graph_walk walk;
     ebb_context *ctx;
@@ -53,6 +62,7 @@ struct ebb__backward {
     int64_t *last_of; /* per leaf: the node that contributes last */
     bool *is_input;   /* per node: a chosen input */
     bool committed;   /* commit_each_leaf: a slot has been added to */
+    ebb__kept_total *kept;
     void *memory;
     size_t memory_bytes;
 };
@@ -64,6 +74,13 @@ static inline ebb__grad_total *ebb__leaf_total(ebb__backward *b, int64_t leaf)
 }
 /* Adds g (borrowed) to a total. */
 ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *g);
+/* What the innermost scope made and nobody else holds becomes ours; what belongs to others is
+ * kept. NULL with a record. */
+ebb_tensor *ebb__claim_or_keep(ebb_tensor *g);
+/* Calls the hooks of node i's outputs, or of leaf i, whose totals are complete. */
+ebb_status ebb__hooks_run_node(ebb__backward *b, int64_t i);
+ebb_status ebb__hooks_run_leaf(ebb__backward *b, int64_t i);
+void ebb__kept_release(ebb__backward *b);
 /* True where nobody else can see the tensor's bytes and they are dense. */
 bool ebb__tensor_exclusive(const ebb__slot *s);
 

@@ -104,20 +104,42 @@ static void add_to_slot(ebb__storage *slot, ebb__storage *total, ebb_dtype d, in
     ebb__storage_swap(slot, total);
 }
 
+/* Before the lock: both take the memory's. A leaf of the parent's outlives this context. */
+static void commit_prepare(const ebb__leaf *leaf, ebb_tensor *total)
+{
+    ebb__value *v = ebb__slot_raw(total)->storage->value;
+    ebb__value_set_kind(v, EBB_KIND_GRADIENT);
+    ebb__value_rehome(v, leaf->ctx);
+}
+
+/* Under the slot's lock. */
+static void commit_locked(ebb__leaf *leaf, ebb_tensor *total)
+{
+    ebb__storage *s = ebb__slot_raw(total)->storage;
+    if (leaf->grad)
+        add_to_slot(leaf->grad, s, leaf->dtype, ebb__n_elems(&leaf->shape));
+    else
+        leaf->grad = ebb__storage_keep(s);
+}
+
+static void kept_commit(ebb__backward *b)
+{
+    for (ebb__kept_total *k = b->kept; k; k = k->next) {
+        commit_prepare(&k->to->slot, k->total);
+        ebb__lock_take(&k->to->lock);
+        commit_locked(&k->to->slot, k->total);
+        ebb__lock_give(&k->to->lock);
+    }
+}
+
 static void commit(ebb__backward *b, int64_t i)
 {
     ebb__grad_total *total = ebb__leaf_total(b, i);
-    ebb__slot *s = ebb__slot_raw(*total);
     ebb_graph_node *node = b->walk.leaves[i];
     ebb__leaf *leaf = ebb_graph_node_payload(node);
-    /* Before the lock: both take the memory's. A leaf of the parent's outlives this context. */
-    ebb__value_set_kind(s->storage->value, EBB_KIND_GRADIENT);
-    ebb__value_rehome(s->storage->value, leaf->ctx);
+    commit_prepare(leaf, *total);
     ebb__graph_leaf_lock(node);
-    if (leaf->grad)
-        add_to_slot(leaf->grad, s->storage, leaf->dtype, ebb__n_elems(&leaf->shape));
-    else
-        leaf->grad = ebb__storage_keep(s->storage);
+    commit_locked(leaf, *total);
     ebb__graph_leaf_unlock(node);
     ebb_release(*total);
     *total = NULL;
@@ -125,10 +147,12 @@ static void commit(ebb__backward *b, int64_t i)
 
 ebb_status ebb__commit_all(ebb__backward *b)
 {
+    for (int64_t i = 0; i < b->walk.n_leaves; i++) EBB_TRY(ebb__hooks_run_leaf(b, i));
     for (int64_t i = 0; i < b->walk.n_leaves; i++)
         if (*ebb__leaf_total(b, i)) EBB_TRY(stage(b, i));
     for (int64_t i = 0; i < b->walk.n_leaves; i++)
         if (*ebb__leaf_total(b, i)) commit(b, i);
+    kept_commit(b);
     return EBB_OK;
 }
 
@@ -138,6 +162,7 @@ ebb_status ebb__commit_complete(ebb__backward *b, int64_t i)
     for (int64_t e = w->first[i]; e < w->first[i + 1]; e++) {
         int32_t leaf = w->targets[e].leaf;
         if (leaf < 0 || !*ebb__leaf_total(b, leaf) || b->last_of[leaf] != i) continue;
+        EBB_TRY(ebb__hooks_run_leaf(b, leaf));
         EBB_TRY(stage(b, leaf));
         commit(b, leaf);
         b->committed = true;

@@ -25,6 +25,7 @@ ebb_status ebb__engine_create(ebb_context *ctx)
 
 void ebb__engine_destroy(ebb_context *ctx)
 {
+    if (ctx->engine && ctx->root == ctx) ebb__hooks_destroy(ctx);
     if (ctx->engine) ebb__pool_free(ctx->pool, ctx->engine, sizeof(ebb__engine));
     ctx->engine = NULL;
 }

@@ -1,6 +1,6 @@
 /* recording.c - from a finished application to its record and its graph node.
  * SPDX-License-Identifier: MIT */
-#include "autodiff/recording.h"
+#include "autodiff/backward.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -188,8 +188,10 @@ ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a, ebb_tensor *
 /* A node is of no use any more: its saves go, the recipe stays while a result needs it. */
 static void payload_free(void *record)
 {
-    ebb__record_unsave(record);
-    ebb__record_release(record);
+    ebb__record *r = record;
+    if (atomic_load_explicit(&r->marks, memory_order_relaxed)) ebb__hooks_drop(r->ctx->root, r);
+    ebb__record_unsave(r);
+    ebb__record_release(r);
 }
 
 ebb_status ebb__node_make(ebb_graph_node **out, const ebb__apply *a, ebb__record *take_record)

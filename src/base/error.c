@@ -144,3 +144,12 @@ void ebb_error_clear(void)
 {
     memset(&thread_error.record, 0, sizeof thread_error.record);
 }
+
+ebb_status ebb__callback_status(ebb_status status, const char *callback)
+{
+    if (status == EBB_OK || ebb_error_status() != EBB_OK) return status;
+    if ((unsigned)status > EBB_E_INTERNAL)
+        return ebb__fail(EBB_E_MISUSE, "%s returned %d, which is no status", callback,
+                         (int)status);
+    return ebb__fail(status, "%s returned %s", callback, ebb_status_name(status));
+}

@@ -17,6 +17,8 @@ const char *ebb__error_op(void);
 /* What a status function returns that was given NULL as `argument`: the pending failure's
  * status, or a new E_MISUSE that names function and argument. */
 ebb_status ebb__null_argument(const char *function, const char *argument);
+/* What a user's callback returned: where it failed without saying why, this says so for it. */
+ebb_status ebb__callback_status(ebb_status status, const char *callback);
 /* The caller's line as last set on this thread; file may be NULL. */
 void ebb__site_get(const char **file, int32_t *line);
 /* Adds to the pending message: "; the walked graph is spent". Nothing where none is pending. */

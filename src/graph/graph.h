@@ -81,6 +81,10 @@ void ebb__graph_walk_end(ebb__graph_walk *walk);
  * (ebb_graph_node_keep) until the walk ends, wanted or not, whatever other threads consume. */
 uint32_t ebb__graph_n_parents(const ebb_graph_node *node);
 ebb__graph_place ebb__graph_parent(const ebb_graph_node *node, uint32_t i);
+/* The payload of an interior node that is live, kept from going until _payload_unpin; NULL where
+ * it is not live any more. The caller has a handle on the node. */
+void *ebb__graph_payload_pin(ebb_graph_node *node);
+void ebb__graph_payload_unpin(ebb_graph_node *node);
 /* A leaf's own lock guards the gradient slot in its payload, nothing else. */
 void ebb__graph_leaf_lock(ebb_graph_node *leaf);
 void ebb__graph_leaf_unlock(ebb_graph_node *leaf);

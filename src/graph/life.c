@@ -71,6 +71,25 @@ void ebb__graph_unpin(node *n, ebb__pool_part *part)
     if (end.free) end.free(end.data);
 }
 
+void *ebb__graph_payload_pin(ebb_graph_node *n)
+{
+    void *payload = NULL;
+    node_lock(n);
+    if (node_state(n) == NODE_LIVE) {
+        node_pin(n);
+        payload = n->payload;
+    }
+    node_unlock(n);
+    return payload;
+}
+
+void ebb__graph_payload_unpin(ebb_graph_node *n)
+{
+    ebb__graph_enter();
+    ebb__graph_unpin(n, ebb__pool_part_get(n->space->pool));
+    ebb__graph_leave();
+}
+
 void ebb__graph_pending_free(void)
 {
     for (node *n; (n = ebb__graph_pending.first);) {

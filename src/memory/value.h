@@ -91,6 +91,7 @@ struct ebb__record {
     uint16_t n_in, n_out;
     bool is_recipe, broken; /* broken: cannot be run and holds no reads; until linked, and again
                                once an input is lost */
+    atomic_uchar marks;     /* the engine's; 0 at birth */
     uint32_t bytes;         /* of the whole allocation */
     uint32_t saved_in;  /* bit i: a use of in[i] is held for the node; the last bit stands for
                            all  remaining inputs */

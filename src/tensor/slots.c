@@ -184,8 +184,7 @@ void ebb__slot_die(ebb__slot *s)
     ebb_graph_node *node = s->node;
     if (s->layout->n_dims > EBB__INLINE_DIMS)
         ebb__pool_free(s->ctx->pool, s->layout, ebb__layout_bytes(s->layout->n_dims));
-    if (s->label) ebb__pool_free(s->ctx->pool, s->label, EBB__LABEL_BYTES);
-    s->label = NULL;
+    if (s->extra) ebb__slot_extra_free(s);
     int maps = atomic_load_explicit(&s->n_maps, memory_order_relaxed);
     if (maps) atomic_fetch_sub(&storage->n_maps, (unsigned short)maps);
     for (; maps > 0; maps--) ebb__value_unpin(storage->value);

@@ -60,7 +60,7 @@ ebb_status ebb__tensor_create(ebb_tensor **out, ebb_context *ctx, ebb__storage *
     s->node = NULL;
     s->is_leaf = false;
     s->output = 0;
-    s->label = NULL;
+    s->extra = NULL;
     atomic_store_explicit(&s->n_maps, 0, memory_order_relaxed);
     atomic_store_explicit(&s->written_by_map, false, memory_order_relaxed);
     atomic_store_explicit(&s->refs, EBB__SCOPE_REF, memory_order_release);

@@ -11,6 +11,7 @@
 #ifndef EBB_TENSOR_TENSOR_H
 #define EBB_TENSOR_TENSOR_H
 
+#include "base/lock.h"
 #include "graph/graph.h"
 #include "memory/value.h"
 #include "tensor/layout.h"
@@ -35,8 +36,8 @@ typedef struct ebb__slot {
     ebb_context *ctx;
     ebb__layout *layout; /* own.layout where n_dims <= EBB__INLINE_DIMS, else from the pool */
     const ebb_site
-        *scope;  /* where the owning scope was opened; after death: which scope it was */
-    char *label; /* EBB__LABEL_BYTES of the pool's, or NULL */
+        *scope; /* where the owning scope was opened; after death: which scope it was */
+    struct ebb__slot_extra *extra; /* of the pool's, or NULL */
     union {
         ebb__layout layout_inline;
         unsigned char bytes[16 + 16 * EBB__INLINE_DIMS];
@@ -51,7 +52,33 @@ typedef struct ebb__leaf {
     ebb_context *ctx;
     ebb_dtype dtype;
     ebb_shape shape;
+    atomic_bool hooked; /* somebody wants to see its gradients: autodiff/hooks.h */
 } ebb__leaf;
+
+/* The gradient slot of an interior tensor whose user asked for one: held by the handle, and by
+ * the hook that fills it, so that neither holds the other. */
+typedef struct ebb__retained {
+    atomic_uint refs;
+    ebb__lock lock; /* guards slot.grad */
+    ebb__leaf slot;
+} ebb__retained;
+/* One reference; NULL with a record. */
+ebb__retained *ebb__retained_create(ebb_context *ctx, ebb_dtype d, const ebb_shape *shape);
+void ebb__retained_release(ebb__retained *r); /* NULL is ignored */
+
+/* What few handles have. */
+typedef struct ebb__slot_extra {
+    char label[EBB__LABEL_BYTES];
+    bool has_label;
+    ebb__retained *retained;
+} ebb__slot_extra;
+/* The handle's, made where it has none. NULL with a record. */
+ebb__slot_extra *ebb__slot_extra_need(ebb__slot *s);
+void ebb__slot_extra_free(ebb__slot *s);
+static inline const char *ebb__slot_label(const ebb__slot *s)
+{
+    return s->extra && s->extra->has_label ? s->extra->label : NULL;
+}
 
 /* One bit per possible page of handles in a 47-bit address space, in two levels; slots.c. */
 enum { EBB__SLOT_PAGE_BITS = 16, EBB__SLOT_TABLE_BITS = 16 };
