@@ -220,10 +220,10 @@ static void labels_are_copied_cut_and_go_with_the_handle(void **state)
         assert_ok(ebb_label(x, name));
         name[0] = 'X';
         assert_string_equal(ebb_label_of(x), "a name that is longer than thir");
-        assert_int_equal(bookkeeping(ctx) - unnamed, 32);
+        assert_int_equal(bookkeeping(ctx) - unnamed, 48);
         assert_ok(ebb_label(x, "short"));
         assert_string_equal(ebb_label_of(x), "short");
-        assert_int_equal(bookkeeping(ctx) - unnamed, 32);
+        assert_int_equal(bookkeeping(ctx) - unnamed, 48);
         assert_ok(ebb_label(x, NULL));
         assert_null(ebb_label_of(x));
         assert_int_equal(bookkeeping(ctx), unnamed);

@@ -173,7 +173,7 @@ static void misuse_is_refused_and_nobody_need_watch(void **state)
     ebb_context *ctx = *state;
     warnings w = {.n = 0};
     assert_status(ebb_watch(NULL, warn, &w, 0), EBB_E_MISUSE);
-    assert_status(ebb_watch(ctx, warn, &w, 4), EBB_E_RANGE);
+    assert_status(ebb_watch(ctx, warn, &w, 8), EBB_E_RANGE);
     ebb_watch_step(NULL);
     for (int step = 0; step < 20; step++) ebb_watch_step(ctx);
     assert_int_equal(w.n, 0);
