@@ -38,8 +38,8 @@ void ebb__dnnl_softmax_grad_build(ebb__dnnl_plan *p, const ebb__call *c);
 bool ebb__dnnl_norm_worth(const ebb__call *c);
 void ebb__dnnl_layer_norm_build(ebb__dnnl_plan *p, const ebb__call *c);
 void ebb__dnnl_layer_norm_grad_build(ebb__dnnl_plan *p, const ebb__call *c);
-bool ebb__dnnl_avg_pool2d_worth(const ebb__call *c);
-void ebb__dnnl_avg_pool2d_build(ebb__dnnl_plan *p, const ebb__call *c);
-void ebb__dnnl_avg_pool2d_grad_build(ebb__dnnl_plan *p, const ebb__call *c);
+bool ebb__dnnl_avg_pool_worth(const ebb__call *c);
+void ebb__dnnl_avg_pool_build(ebb__dnnl_plan *p, const ebb__call *c);
+void ebb__dnnl_avg_pool_grad_build(ebb__dnnl_plan *p, const ebb__call *c);
 
 #endif

@@ -32,8 +32,10 @@ typedef struct onednn {
     X(softmax_grad, softmax, softmax_grad)                                                     \
     X(log_softmax, softmax, softmax)                                                           \
     X(log_softmax_grad, softmax, softmax_grad)                                                 \
-    X(avg_pool2d, avg_pool2d, avg_pool2d)                                                      \
-    X(avg_pool2d_grad, avg_pool2d, avg_pool2d_grad)                                            \
+    X(avg_pool1d, avg_pool, avg_pool)                                                          \
+    X(avg_pool2d, avg_pool, avg_pool)                                                          \
+    X(avg_pool3d, avg_pool, avg_pool)                                                          \
+    X(avg_pool_grad, avg_pool, avg_pool_grad)                                                  \
     X(layer_norm, norm, layer_norm)                                                            \
     X(layer_norm_grad, norm, layer_norm_grad)
 
