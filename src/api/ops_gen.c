@@ -955,17 +955,50 @@ ebb_tensor *ebb_conv_transpose3d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
     return ebb__call1(NULL, &ebb__op_conv_transpose3d, &attr, 3, in);
 }
 
+struct max_pool1d_attr {
+    int64_t stride;
+    int64_t padding;
+    int64_t dilation;
+    bool ceil_mode;
+    int64_t kernel;
+};
+_Static_assert(sizeof(struct max_pool1d_attr) == 40, "max_pool1d");
+_Static_assert(offsetof(struct max_pool1d_attr, stride) == 0, "max_pool1d");
+_Static_assert(offsetof(struct max_pool1d_attr, padding) == 8, "max_pool1d");
+_Static_assert(offsetof(struct max_pool1d_attr, dilation) == 16, "max_pool1d");
+_Static_assert(offsetof(struct max_pool1d_attr, ceil_mode) == 24, "max_pool1d");
+_Static_assert(offsetof(struct max_pool1d_attr, kernel) == 32, "max_pool1d");
+ebb_tensor *ebb_max_pool1d(ebb_tensor *x, int64_t kernel, const ebb_pool1d_options *options)
+{
+    struct max_pool1d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.kernel = kernel;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_max_pool1d, options->reserved) != EBB_OK) return NULL;
+        attr.stride = options->stride;
+        attr.padding = options->padding;
+        attr.dilation = options->dilation;
+        attr.ceil_mode = options->ceil_mode;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_max_pool1d, &attr, 1, in);
+}
+
 struct max_pool2d_attr {
     int64_t stride[2];
     int64_t padding[2];
+    int64_t dilation[2];
+    bool ceil_mode;
     int64_t kernel_h;
     int64_t kernel_w;
 };
-_Static_assert(sizeof(struct max_pool2d_attr) == 48, "max_pool2d");
+_Static_assert(sizeof(struct max_pool2d_attr) == 72, "max_pool2d");
 _Static_assert(offsetof(struct max_pool2d_attr, stride) == 0, "max_pool2d");
 _Static_assert(offsetof(struct max_pool2d_attr, padding) == 16, "max_pool2d");
-_Static_assert(offsetof(struct max_pool2d_attr, kernel_h) == 32, "max_pool2d");
-_Static_assert(offsetof(struct max_pool2d_attr, kernel_w) == 40, "max_pool2d");
+_Static_assert(offsetof(struct max_pool2d_attr, dilation) == 32, "max_pool2d");
+_Static_assert(offsetof(struct max_pool2d_attr, ceil_mode) == 48, "max_pool2d");
+_Static_assert(offsetof(struct max_pool2d_attr, kernel_h) == 56, "max_pool2d");
+_Static_assert(offsetof(struct max_pool2d_attr, kernel_w) == 64, "max_pool2d");
 ebb_tensor *ebb_max_pool2d(ebb_tensor *x, int64_t kernel_h, int64_t kernel_w,
                            const ebb_pool2d_options *options)
 {
@@ -979,24 +1012,105 @@ ebb_tensor *ebb_max_pool2d(ebb_tensor *x, int64_t kernel_h, int64_t kernel_w,
         attr.stride[1] = options->stride[1];
         attr.padding[0] = options->padding[0];
         attr.padding[1] = options->padding[1];
+        attr.dilation[0] = options->dilation[0];
+        attr.dilation[1] = options->dilation[1];
+        attr.ceil_mode = options->ceil_mode;
     }
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_max_pool2d, &attr, 1, in);
 }
 
+struct max_pool3d_attr {
+    int64_t stride[3];
+    int64_t padding[3];
+    int64_t dilation[3];
+    bool ceil_mode;
+    int64_t kernel_d;
+    int64_t kernel_h;
+    int64_t kernel_w;
+};
+_Static_assert(sizeof(struct max_pool3d_attr) == 104, "max_pool3d");
+_Static_assert(offsetof(struct max_pool3d_attr, stride) == 0, "max_pool3d");
+_Static_assert(offsetof(struct max_pool3d_attr, padding) == 24, "max_pool3d");
+_Static_assert(offsetof(struct max_pool3d_attr, dilation) == 48, "max_pool3d");
+_Static_assert(offsetof(struct max_pool3d_attr, ceil_mode) == 72, "max_pool3d");
+_Static_assert(offsetof(struct max_pool3d_attr, kernel_d) == 80, "max_pool3d");
+_Static_assert(offsetof(struct max_pool3d_attr, kernel_h) == 88, "max_pool3d");
+_Static_assert(offsetof(struct max_pool3d_attr, kernel_w) == 96, "max_pool3d");
+ebb_tensor *ebb_max_pool3d(ebb_tensor *x, int64_t kernel_d, int64_t kernel_h, int64_t kernel_w,
+                           const ebb_pool3d_options *options)
+{
+    struct max_pool3d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.kernel_d = kernel_d;
+    attr.kernel_h = kernel_h;
+    attr.kernel_w = kernel_w;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_max_pool3d, options->reserved) != EBB_OK) return NULL;
+        attr.stride[0] = options->stride[0];
+        attr.stride[1] = options->stride[1];
+        attr.stride[2] = options->stride[2];
+        attr.padding[0] = options->padding[0];
+        attr.padding[1] = options->padding[1];
+        attr.padding[2] = options->padding[2];
+        attr.dilation[0] = options->dilation[0];
+        attr.dilation[1] = options->dilation[1];
+        attr.dilation[2] = options->dilation[2];
+        attr.ceil_mode = options->ceil_mode;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_max_pool3d, &attr, 1, in);
+}
+
+struct avg_pool1d_attr {
+    int64_t stride;
+    int64_t padding;
+    int64_t divisor;
+    bool ceil_mode;
+    bool exclude_padding;
+    int64_t kernel;
+};
+_Static_assert(sizeof(struct avg_pool1d_attr) == 40, "avg_pool1d");
+_Static_assert(offsetof(struct avg_pool1d_attr, stride) == 0, "avg_pool1d");
+_Static_assert(offsetof(struct avg_pool1d_attr, padding) == 8, "avg_pool1d");
+_Static_assert(offsetof(struct avg_pool1d_attr, divisor) == 16, "avg_pool1d");
+_Static_assert(offsetof(struct avg_pool1d_attr, ceil_mode) == 24, "avg_pool1d");
+_Static_assert(offsetof(struct avg_pool1d_attr, exclude_padding) == 25, "avg_pool1d");
+_Static_assert(offsetof(struct avg_pool1d_attr, kernel) == 32, "avg_pool1d");
+ebb_tensor *ebb_avg_pool1d(ebb_tensor *x, int64_t kernel, const ebb_avg_pool1d_options *options)
+{
+    struct avg_pool1d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.kernel = kernel;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_avg_pool1d, options->reserved) != EBB_OK) return NULL;
+        attr.stride = options->stride;
+        attr.padding = options->padding;
+        attr.divisor = options->divisor;
+        attr.ceil_mode = options->ceil_mode;
+        attr.exclude_padding = options->exclude_padding;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_avg_pool1d, &attr, 1, in);
+}
+
 struct avg_pool2d_attr {
     int64_t stride[2];
     int64_t padding[2];
+    int64_t divisor;
+    bool ceil_mode;
     bool exclude_padding;
     int64_t kernel_h;
     int64_t kernel_w;
 };
-_Static_assert(sizeof(struct avg_pool2d_attr) == 56, "avg_pool2d");
+_Static_assert(sizeof(struct avg_pool2d_attr) == 64, "avg_pool2d");
 _Static_assert(offsetof(struct avg_pool2d_attr, stride) == 0, "avg_pool2d");
 _Static_assert(offsetof(struct avg_pool2d_attr, padding) == 16, "avg_pool2d");
-_Static_assert(offsetof(struct avg_pool2d_attr, exclude_padding) == 32, "avg_pool2d");
-_Static_assert(offsetof(struct avg_pool2d_attr, kernel_h) == 40, "avg_pool2d");
-_Static_assert(offsetof(struct avg_pool2d_attr, kernel_w) == 48, "avg_pool2d");
+_Static_assert(offsetof(struct avg_pool2d_attr, divisor) == 32, "avg_pool2d");
+_Static_assert(offsetof(struct avg_pool2d_attr, ceil_mode) == 40, "avg_pool2d");
+_Static_assert(offsetof(struct avg_pool2d_attr, exclude_padding) == 41, "avg_pool2d");
+_Static_assert(offsetof(struct avg_pool2d_attr, kernel_h) == 48, "avg_pool2d");
+_Static_assert(offsetof(struct avg_pool2d_attr, kernel_w) == 56, "avg_pool2d");
 ebb_tensor *ebb_avg_pool2d(ebb_tensor *x, int64_t kernel_h, int64_t kernel_w,
                            const ebb_avg_pool2d_options *options)
 {
@@ -1010,10 +1124,211 @@ ebb_tensor *ebb_avg_pool2d(ebb_tensor *x, int64_t kernel_h, int64_t kernel_w,
         attr.stride[1] = options->stride[1];
         attr.padding[0] = options->padding[0];
         attr.padding[1] = options->padding[1];
+        attr.divisor = options->divisor;
+        attr.ceil_mode = options->ceil_mode;
         attr.exclude_padding = options->exclude_padding;
     }
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_avg_pool2d, &attr, 1, in);
+}
+
+struct avg_pool3d_attr {
+    int64_t stride[3];
+    int64_t padding[3];
+    int64_t divisor;
+    bool ceil_mode;
+    bool exclude_padding;
+    int64_t kernel_d;
+    int64_t kernel_h;
+    int64_t kernel_w;
+};
+_Static_assert(sizeof(struct avg_pool3d_attr) == 88, "avg_pool3d");
+_Static_assert(offsetof(struct avg_pool3d_attr, stride) == 0, "avg_pool3d");
+_Static_assert(offsetof(struct avg_pool3d_attr, padding) == 24, "avg_pool3d");
+_Static_assert(offsetof(struct avg_pool3d_attr, divisor) == 48, "avg_pool3d");
+_Static_assert(offsetof(struct avg_pool3d_attr, ceil_mode) == 56, "avg_pool3d");
+_Static_assert(offsetof(struct avg_pool3d_attr, exclude_padding) == 57, "avg_pool3d");
+_Static_assert(offsetof(struct avg_pool3d_attr, kernel_d) == 64, "avg_pool3d");
+_Static_assert(offsetof(struct avg_pool3d_attr, kernel_h) == 72, "avg_pool3d");
+_Static_assert(offsetof(struct avg_pool3d_attr, kernel_w) == 80, "avg_pool3d");
+ebb_tensor *ebb_avg_pool3d(ebb_tensor *x, int64_t kernel_d, int64_t kernel_h, int64_t kernel_w,
+                           const ebb_avg_pool3d_options *options)
+{
+    struct avg_pool3d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.kernel_d = kernel_d;
+    attr.kernel_h = kernel_h;
+    attr.kernel_w = kernel_w;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_avg_pool3d, options->reserved) != EBB_OK) return NULL;
+        attr.stride[0] = options->stride[0];
+        attr.stride[1] = options->stride[1];
+        attr.stride[2] = options->stride[2];
+        attr.padding[0] = options->padding[0];
+        attr.padding[1] = options->padding[1];
+        attr.padding[2] = options->padding[2];
+        attr.divisor = options->divisor;
+        attr.ceil_mode = options->ceil_mode;
+        attr.exclude_padding = options->exclude_padding;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_avg_pool3d, &attr, 1, in);
+}
+
+struct adaptive_avg_pool1d_attr {
+    int64_t out_l;
+};
+_Static_assert(sizeof(struct adaptive_avg_pool1d_attr) == 8, "adaptive_avg_pool1d");
+_Static_assert(offsetof(struct adaptive_avg_pool1d_attr, out_l) == 0, "adaptive_avg_pool1d");
+ebb_tensor *ebb_adaptive_avg_pool1d(ebb_tensor *x, int64_t out_l)
+{
+    struct adaptive_avg_pool1d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.out_l = out_l;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_adaptive_avg_pool1d, &attr, 1, in);
+}
+
+struct adaptive_avg_pool2d_attr {
+    int64_t out_h;
+    int64_t out_w;
+};
+_Static_assert(sizeof(struct adaptive_avg_pool2d_attr) == 16, "adaptive_avg_pool2d");
+_Static_assert(offsetof(struct adaptive_avg_pool2d_attr, out_h) == 0, "adaptive_avg_pool2d");
+_Static_assert(offsetof(struct adaptive_avg_pool2d_attr, out_w) == 8, "adaptive_avg_pool2d");
+ebb_tensor *ebb_adaptive_avg_pool2d(ebb_tensor *x, int64_t out_h, int64_t out_w)
+{
+    struct adaptive_avg_pool2d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.out_h = out_h;
+    attr.out_w = out_w;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_adaptive_avg_pool2d, &attr, 1, in);
+}
+
+struct adaptive_avg_pool3d_attr {
+    int64_t out_d;
+    int64_t out_h;
+    int64_t out_w;
+};
+_Static_assert(sizeof(struct adaptive_avg_pool3d_attr) == 24, "adaptive_avg_pool3d");
+_Static_assert(offsetof(struct adaptive_avg_pool3d_attr, out_d) == 0, "adaptive_avg_pool3d");
+_Static_assert(offsetof(struct adaptive_avg_pool3d_attr, out_h) == 8, "adaptive_avg_pool3d");
+_Static_assert(offsetof(struct adaptive_avg_pool3d_attr, out_w) == 16, "adaptive_avg_pool3d");
+ebb_tensor *ebb_adaptive_avg_pool3d(ebb_tensor *x, int64_t out_d, int64_t out_h, int64_t out_w)
+{
+    struct adaptive_avg_pool3d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.out_d = out_d;
+    attr.out_h = out_h;
+    attr.out_w = out_w;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_adaptive_avg_pool3d, &attr, 1, in);
+}
+
+struct adaptive_max_pool1d_attr {
+    int64_t out_l;
+};
+_Static_assert(sizeof(struct adaptive_max_pool1d_attr) == 8, "adaptive_max_pool1d");
+_Static_assert(offsetof(struct adaptive_max_pool1d_attr, out_l) == 0, "adaptive_max_pool1d");
+ebb_tensor *ebb_adaptive_max_pool1d(ebb_tensor *x, int64_t out_l)
+{
+    struct adaptive_max_pool1d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.out_l = out_l;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_adaptive_max_pool1d, &attr, 1, in);
+}
+
+struct adaptive_max_pool2d_attr {
+    int64_t out_h;
+    int64_t out_w;
+};
+_Static_assert(sizeof(struct adaptive_max_pool2d_attr) == 16, "adaptive_max_pool2d");
+_Static_assert(offsetof(struct adaptive_max_pool2d_attr, out_h) == 0, "adaptive_max_pool2d");
+_Static_assert(offsetof(struct adaptive_max_pool2d_attr, out_w) == 8, "adaptive_max_pool2d");
+ebb_tensor *ebb_adaptive_max_pool2d(ebb_tensor *x, int64_t out_h, int64_t out_w)
+{
+    struct adaptive_max_pool2d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.out_h = out_h;
+    attr.out_w = out_w;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_adaptive_max_pool2d, &attr, 1, in);
+}
+
+struct adaptive_max_pool3d_attr {
+    int64_t out_d;
+    int64_t out_h;
+    int64_t out_w;
+};
+_Static_assert(sizeof(struct adaptive_max_pool3d_attr) == 24, "adaptive_max_pool3d");
+_Static_assert(offsetof(struct adaptive_max_pool3d_attr, out_d) == 0, "adaptive_max_pool3d");
+_Static_assert(offsetof(struct adaptive_max_pool3d_attr, out_h) == 8, "adaptive_max_pool3d");
+_Static_assert(offsetof(struct adaptive_max_pool3d_attr, out_w) == 16, "adaptive_max_pool3d");
+ebb_tensor *ebb_adaptive_max_pool3d(ebb_tensor *x, int64_t out_d, int64_t out_h, int64_t out_w)
+{
+    struct adaptive_max_pool3d_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.out_d = out_d;
+    attr.out_h = out_h;
+    attr.out_w = out_w;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_adaptive_max_pool3d, &attr, 1, in);
+}
+
+struct interpolate_attr {
+    ebb_shape size;
+    double scale;
+    bool linear;
+    bool align_corners;
+};
+_Static_assert(sizeof(struct interpolate_attr) == 88, "interpolate");
+_Static_assert(offsetof(struct interpolate_attr, size) == 0, "interpolate");
+_Static_assert(offsetof(struct interpolate_attr, scale) == 72, "interpolate");
+_Static_assert(offsetof(struct interpolate_attr, linear) == 80, "interpolate");
+_Static_assert(offsetof(struct interpolate_attr, align_corners) == 81, "interpolate");
+ebb_tensor *ebb_interpolate(ebb_tensor *x, const ebb_interpolate_options *options)
+{
+    struct interpolate_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_interpolate, options->reserved) != EBB_OK) return NULL;
+        attr.size = options->size;
+        attr.scale = options->scale;
+        attr.linear = options->linear;
+        attr.align_corners = options->align_corners;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_interpolate, &attr, 1, in);
+}
+
+struct pixel_shuffle_attr {
+    int64_t factor;
+};
+_Static_assert(sizeof(struct pixel_shuffle_attr) == 8, "pixel_shuffle");
+_Static_assert(offsetof(struct pixel_shuffle_attr, factor) == 0, "pixel_shuffle");
+ebb_tensor *ebb_pixel_shuffle(ebb_tensor *x, int64_t factor)
+{
+    struct pixel_shuffle_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.factor = factor;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_pixel_shuffle, &attr, 1, in);
+}
+
+struct pixel_unshuffle_attr {
+    int64_t factor;
+};
+_Static_assert(sizeof(struct pixel_unshuffle_attr) == 8, "pixel_unshuffle");
+_Static_assert(offsetof(struct pixel_unshuffle_attr, factor) == 0, "pixel_unshuffle");
+ebb_tensor *ebb_pixel_unshuffle(ebb_tensor *x, int64_t factor)
+{
+    struct pixel_unshuffle_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.factor = factor;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_pixel_unshuffle, &attr, 1, in);
 }
 
 struct softmax_attr {
