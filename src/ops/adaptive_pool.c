@@ -158,21 +158,19 @@ static ebb_status adaptive_avg_grad_forward(const ebb__call *c)
 
 static void adaptive_avg_grad_vjp(ebb_vjp *v)
 {
-    static const ebb_op *const ops[] = {
-        &ebb__op_adaptive_avg_pool1d, &ebb__op_adaptive_avg_pool2d, &ebb__op_adaptive_avg_pool3d};
+    static const ebb_op *const ops[] = {&ebb__op_adaptive_avg_pool1d,
+                                        &ebb__op_adaptive_avg_pool2d,
+                                        &ebb__op_adaptive_avg_pool3d};
     ebb_shape g = ebb__in_shape(v, 0);
     ebb_tensor *u = ebb__grad(v, 0);
     ebb__give(v, 0, ebb__emit(v, ops[g.n_dims - 3], g.dims + 2, 1, &u));
 }
 
 #define ADAPTIVE(name, n, text)                                                                \
-    EBB_OP_HEAD(adaptive_##name##_pool##n##d), .doc = text, .n_in = 1, .n_out = 1,             \
-                                               .arg = {"x"}, .attr_bytes = 8 * n,              \
-                                               .attrs = adaptive##n##d_attrs,                  \
-                                               .bound = EBB_BOUND_MEMORY,                      \
-                                               .shape = adaptive_shape,                        \
-                                               .forward = adaptive_##name##_forward,           \
-                                               .vjp = adaptive_##name##_vjp
+    EBB_OP_HEAD(adaptive_##name##_pool##n##d),                                                 \
+        .doc = text, .n_in = 1, .n_out = 1, .arg = {"x"}, .attr_bytes = 8 * n,                 \
+        .attrs = adaptive##n##d_attrs, .bound = EBB_BOUND_MEMORY, .shape = adaptive_shape,     \
+        .forward = adaptive_##name##_forward, .vjp = adaptive_##name##_vjp
 #define ADAPTIVE_SAMPLES_1                                                                     \
     EBB_SAMPLES({.in = {"2x3x7"}, .attr = "out_l=3"}, {.in = {"1x2x3"}, .attr = "out_l=5"},    \
                 {.in = {"1x1x1"}, .attr = "out_l=1"}, {.in = {"2x1x6"}, .attr = "out_l=2"},    \
@@ -191,20 +189,23 @@ static void adaptive_avg_grad_vjp(ebb_vjp *v)
                 {.in = {"0x1x2x2x2"}, .attr = "out_d=2 out_h=2 out_w=2"})
 
 const ebb_op ebb__op_adaptive_avg_pool1d = {
-    ADAPTIVE(avg, 1, "out[n, c, i] = the mean of x[n, c] over [floor(i l / out), ceil((i + 1) l "
-                     "/ out))."),
+    ADAPTIVE(avg, 1,
+             "out[n, c, i] = the mean of x[n, c] over [floor(i l / out), ceil((i + 1) l "
+             "/ out))."),
     ADAPTIVE_SAMPLES_1,
 };
 
 const ebb_op ebb__op_adaptive_avg_pool2d = {
-    ADAPTIVE(avg, 2, "out[n, c, i, j] = the mean of x[n, c] over rows [floor(i h / out), ceil((i "
-                     "+ 1) h / out)) and likewise columns."),
+    ADAPTIVE(avg, 2,
+             "out[n, c, i, j] = the mean of x[n, c] over rows [floor(i h / out), ceil((i "
+             "+ 1) h / out)) and likewise columns."),
     ADAPTIVE_SAMPLES_2,
 };
 
 const ebb_op ebb__op_adaptive_avg_pool3d = {
-    ADAPTIVE(avg, 3, "out[n, c, h, i, j] = the mean of x[n, c] over planes [floor(h d / out), "
-                     "ceil((h + 1) d / out)), likewise rows and columns."),
+    ADAPTIVE(avg, 3,
+             "out[n, c, h, i, j] = the mean of x[n, c] over planes [floor(h d / out), "
+             "ceil((h + 1) d / out)), likewise rows and columns."),
     ADAPTIVE_SAMPLES_3,
 };
 
@@ -254,21 +255,24 @@ static void adaptive_max_vjp(ebb_vjp *v)
 #define ADAPTIVE_MAX(n, text) ADAPTIVE(max, n, text), .n_aux = 1, .need = {EBB_NEED_AUX(0)}
 
 const ebb_op ebb__op_adaptive_max_pool1d = {
-    ADAPTIVE_MAX(1, "out[n, c, i] = the maximum of x[n, c] over [floor(i l / out), ceil((i + 1) "
-                    "l / out)); the gradient goes to the first maximum; NaN wins."),
+    ADAPTIVE_MAX(1,
+                 "out[n, c, i] = the maximum of x[n, c] over [floor(i l / out), ceil((i + 1) "
+                 "l / out)); the gradient goes to the first maximum; NaN wins."),
     ADAPTIVE_SAMPLES_1,
 };
 
 const ebb_op ebb__op_adaptive_max_pool2d = {
-    ADAPTIVE_MAX(2, "out[n, c, i, j] = the maximum of x[n, c] over rows [floor(i h / out), "
-                    "ceil((i + 1) h / out)) and likewise columns; the gradient goes to the first "
-                    "maximum; NaN wins."),
+    ADAPTIVE_MAX(2,
+                 "out[n, c, i, j] = the maximum of x[n, c] over rows [floor(i h / out), "
+                 "ceil((i + 1) h / out)) and likewise columns; the gradient goes to the first "
+                 "maximum; NaN wins."),
     ADAPTIVE_SAMPLES_2,
 };
 
 const ebb_op ebb__op_adaptive_max_pool3d = {
-    ADAPTIVE_MAX(3, "out[n, c, h, i, j] = the maximum of x[n, c] over planes [floor(h d / out), "
-                    "ceil((h + 1) d / out)), likewise rows and columns; the gradient goes to the "
-                    "first maximum; NaN wins."),
+    ADAPTIVE_MAX(3,
+                 "out[n, c, h, i, j] = the maximum of x[n, c] over planes [floor(h d / out), "
+                 "ceil((h + 1) d / out)), likewise rows and columns; the gradient goes to the "
+                 "first maximum; NaN wins."),
     ADAPTIVE_SAMPLES_3,
 };

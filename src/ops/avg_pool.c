@@ -125,8 +125,9 @@ static void avg_pool_vjp(ebb_vjp *v)
 
 #define AVG_POOL(n, what)                                                                      \
     EBB_OP_HEAD(avg_pool##n##d),                                                               \
-        .doc = "out[n, c, " what ", ...] = the mean of x[n, c] in the window at (stride * "    \
-               what " - padding, ...), padding counted as zeros.",                             \
+        .doc =                                                                                 \
+            "out[n, c, " what ", ...] = the mean of x[n, c] in the window at (stride * " what  \
+            " - padding, ...), padding counted as zeros.",                                     \
         .n_in = 1, .n_out = 1, .arg = {"x"}, .attr_bytes = (3 * n + 2) * 8,                    \
         .options_bytes = (2 * n + 2) * 8, .attrs = avg_pool##n##d_attrs,                       \
         .options = "avg_pool" #n "d", .bound = EBB_BOUND_MEMORY, .shape = avg_pool_shape,      \
@@ -134,11 +135,11 @@ static void avg_pool_vjp(ebb_vjp *v)
 
 const ebb_op ebb__op_avg_pool1d = {
     AVG_POOL(1, "i"),
-    EBB_SAMPLES({.in = {"2x3x6"}, .attr = "kernel=2"},
-                {.in = {"1x2x8"}, .attr = "kernel=3 stride=2 padding=1 ceil_mode=1"},
-                {.in = {"1x2x8"},
-                 .attr = "kernel=3 stride=2 padding=1 ceil_mode=1 exclude_padding=1"},
-                {.in = {"1x1x1"}, .attr = "kernel=1"}, {.in = {"2x0x4"}, .attr = "kernel=2"}),
+    EBB_SAMPLES(
+        {.in = {"2x3x6"}, .attr = "kernel=2"},
+        {.in = {"1x2x8"}, .attr = "kernel=3 stride=2 padding=1 ceil_mode=1"},
+        {.in = {"1x2x8"}, .attr = "kernel=3 stride=2 padding=1 ceil_mode=1 exclude_padding=1"},
+        {.in = {"1x1x1"}, .attr = "kernel=1"}, {.in = {"2x0x4"}, .attr = "kernel=2"}),
 };
 
 const ebb_op ebb__op_avg_pool2d = {
@@ -159,8 +160,9 @@ const ebb_op ebb__op_avg_pool3d = {
                 {.in = {"1x1x5x4x5"},
                  .attr = "kernel_d=3 kernel_h=2 kernel_w=2 stride=2,1,2 padding=1,1,0"},
                 {.in = {"1x1x5x4x5"},
-                 .attr = "kernel_d=3 kernel_h=2 kernel_w=2 stride=2,3,2 padding=1,1,0 ceil_mode=1 "
-                         "exclude_padding=1"},
+                 .attr =
+                     "kernel_d=3 kernel_h=2 kernel_w=2 stride=2,3,2 padding=1,1,0 ceil_mode=1 "
+                     "exclude_padding=1"},
                 {.in = {"1x1x1x1x1"}, .attr = "kernel_d=1 kernel_h=1 kernel_w=1"},
                 {.in = {"2x0x2x2x2"}, .attr = "kernel_d=2 kernel_h=2 kernel_w=2"}),
 };
@@ -176,7 +178,8 @@ static ebb_status avg_pool_grad_shape(ebb__call *c)
 
 static ebb_status avg_pool_grad_forward(const ebb__call *c)
 {
-    avg_work w = {.volume = c->in[0].dtype == EBB_F64 ? avg_grad_volume_f64 : avg_grad_volume_f32,
+    avg_work w = {.volume =
+                      c->in[0].dtype == EBB_F64 ? avg_grad_volume_f64 : avg_grad_volume_f32,
                   .x = c->in[0].data,
                   .out = c->out[0].data};
     EBB_TRY(ebb__pool_grad_geometry(&w.s, c));

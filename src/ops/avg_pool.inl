@@ -27,7 +27,8 @@ static void FN(avg_volume)(const avg_work *w, int64_t volume)
         int64_t z = line / s->out[1], y = line % s->out[1];
         T *out = (T *)w->out + volume * s->n_out + line * s->out[2];
         for (int64_t first = 0; first < s->out[2]; first += EBB__POOL_WIDTH) {
-            int64_t left = s->out[2] - first, n = left < EBB__POOL_WIDTH ? left : EBB__POOL_WIDTH;
+            int64_t left = s->out[2] - first,
+                    n = left < EBB__POOL_WIDTH ? left : EBB__POOL_WIDTH;
             double sum[EBB__POOL_WIDTH] = {0};
             FN(avg_row)(sum, x, s, z, y, first, n);
             for (int64_t j = 0; j < n; j++)
@@ -61,7 +62,8 @@ static void FN(avg_grad_volume)(const avg_work *w, int64_t volume)
         int64_t z = line / s->out[1], y = line % s->out[1];
         const T *g = (const T *)w->x + volume * s->n_out + line * s->out[2];
         for (int64_t first = 0; first < s->out[2]; first += EBB__POOL_WIDTH) {
-            int64_t left = s->out[2] - first, n = left < EBB__POOL_WIDTH ? left : EBB__POOL_WIDTH;
+            int64_t left = s->out[2] - first,
+                    n = left < EBB__POOL_WIDTH ? left : EBB__POOL_WIDTH;
             T share[EBB__POOL_WIDTH];
             for (int64_t j = 0; j < n; j++)
                 share[j] = (T)((double)g[first + j] / avg_count(s, z, y, first + j));

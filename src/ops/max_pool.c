@@ -48,8 +48,9 @@ static int64_t max_step(const ebb__pool_geometry *s, int64_t place)
 static inline int64_t max_source(const max_work *w, int64_t at, int64_t z, int64_t y, int64_t j)
 {
     const ebb__pool_geometry *s = &w->s;
-    int64_t corner = (ebb__pool_at(s, 0, z, 0) * s->in[1] + ebb__pool_at(s, 1, y, 0)) * s->in[2] +
-                     ebb__pool_at(s, 2, j, 0);
+    int64_t corner =
+        (ebb__pool_at(s, 0, z, 0) * s->in[1] + ebb__pool_at(s, 1, y, 0)) * s->in[2] +
+        ebb__pool_at(s, 2, j, 0);
     if (!s->is_wide) return corner + w->step[((const uint8_t *)w->places)[at]];
     return corner + max_step(s, ((const int32_t *)w->places)[at]);
 }
@@ -162,13 +163,14 @@ const ebb_op ebb__op_max_pool1d = {
 
 const ebb_op ebb__op_max_pool2d = {
     MAX_POOL(2, "i"),
-    EBB_SAMPLES({.in = {"2x3x4x6"}, .attr = "kernel_h=2 kernel_w=2"},
-                {.in = {"1x2x5x5"}, .attr = "kernel_h=3 kernel_w=2 stride=2,1 padding=1,1"},
-                {.in = {"1x1x1x1"}, .attr = "kernel_h=1 kernel_w=1"},
-                {.in = {"0x2x4x4"}, .attr = "kernel_h=2 kernel_w=2"},
-                {.in = {"1x1x20x18"}, .attr = "kernel_h=17 kernel_w=16 stride=1,1"},
-                {.in = {"1x2x6x7"},
-                 .attr = "kernel_h=2 kernel_w=3 stride=3,2 padding=0,1 dilation=2,2 ceil_mode=1"}),
+    EBB_SAMPLES(
+        {.in = {"2x3x4x6"}, .attr = "kernel_h=2 kernel_w=2"},
+        {.in = {"1x2x5x5"}, .attr = "kernel_h=3 kernel_w=2 stride=2,1 padding=1,1"},
+        {.in = {"1x1x1x1"}, .attr = "kernel_h=1 kernel_w=1"},
+        {.in = {"0x2x4x4"}, .attr = "kernel_h=2 kernel_w=2"},
+        {.in = {"1x1x20x18"}, .attr = "kernel_h=17 kernel_w=16 stride=1,1"},
+        {.in = {"1x2x6x7"},
+         .attr = "kernel_h=2 kernel_w=3 stride=3,2 padding=0,1 dilation=2,2 ceil_mode=1"}),
 };
 
 const ebb_op ebb__op_max_pool3d = {

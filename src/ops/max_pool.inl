@@ -62,10 +62,12 @@ static void FN(max_volume)(const max_work *w, int64_t volume)
     const T *x = (const T *)w->x + volume * s->n_in;
     for (int64_t line = 0; line < s->out[0] * s->out[1]; line++)
         for (int64_t first = 0; first < s->out[2]; first += EBB__POOL_WIDTH) {
-            int64_t left = s->out[2] - first, n = left < EBB__POOL_WIDTH ? left : EBB__POOL_WIDTH;
+            int64_t left = s->out[2] - first,
+                    n = left < EBB__POOL_WIDTH ? left : EBB__POOL_WIDTH;
             int64_t at = volume * s->n_out + line * s->out[2] + first;
-            FN(max_row)((T *)w->out + at, w->places_out, at, x, s, line / s->out[1],
-                        line % s->out[1], first, n);
+            FN(max_row)
+            ((T *)w->out + at, w->places_out, at, x, s, line / s->out[1], line % s->out[1],
+             first, n);
         }
 }
 
