@@ -389,32 +389,158 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_conv_transpose3d(ebb_tensor *x, ebb_tensor
                                                        ebb_tensor *b,
                                                        const ebb_conv_transpose3d_options *options);
 
+typedef struct ebb_pool1d_options {
+    int64_t stride; /* 0: the kernel's side */
+    int64_t padding; /* on each side, at most half the kernel */
+    int64_t dilation; /* from place to place of the window; 0: 1 */
+    bool ceil_mode; /* a last window for what is left at the end */
+    uint64_t reserved[4]; /* zero */
+} ebb_pool1d_options;
+/* out[n, c, i, ...] = the maximum of x[n, c] in the window at (stride * i - padding, ...);
+ * the gradient goes to the first maximum; NaN wins.
+ *   kernel     length of the window */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_max_pool1d(ebb_tensor *x, int64_t kernel,
+                                                 const ebb_pool1d_options *options);
+
 typedef struct ebb_pool2d_options {
     int64_t stride[2]; /* rows, columns; 0: the kernel's side */
     int64_t padding[2]; /* on each side, at most half the kernel */
+    int64_t dilation[2]; /* from place to place of the window; 0: 1 */
+    bool ceil_mode; /* a last window for what is left at the end */
     uint64_t reserved[4]; /* zero */
 } ebb_pool2d_options;
-/* out[n, c, i, j] = the maximum of x[n, c] in the window at (stride * i - padding, ...); the
- * gradient goes to the first maximum; NaN wins.
+/* out[n, c, i, ...] = the maximum of x[n, c] in the window at (stride * i - padding, ...);
+ * the gradient goes to the first maximum; NaN wins.
  *   kernel_h   rows of the window
  *   kernel_w   columns of the window */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_max_pool2d(ebb_tensor *x, int64_t kernel_h,
                                                  int64_t kernel_w,
                                                  const ebb_pool2d_options *options);
 
+typedef struct ebb_pool3d_options {
+    int64_t stride[3]; /* planes, rows, columns; 0: the kernel's side */
+    int64_t padding[3]; /* on each side, at most half the kernel */
+    int64_t dilation[3]; /* from place to place of the window; 0: 1 */
+    bool ceil_mode; /* a last window for what is left at the end */
+    uint64_t reserved[4]; /* zero */
+} ebb_pool3d_options;
+/* out[n, c, h, ...] = the maximum of x[n, c] in the window at (stride * h - padding, ...);
+ * the gradient goes to the first maximum; NaN wins.
+ *   kernel_d   planes of the window
+ *   kernel_h   rows of the window
+ *   kernel_w   columns of the window */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_max_pool3d(ebb_tensor *x, int64_t kernel_d,
+                                                 int64_t kernel_h, int64_t kernel_w,
+                                                 const ebb_pool3d_options *options);
+
+typedef struct ebb_avg_pool1d_options {
+    int64_t stride; /* 0: the kernel's side */
+    int64_t padding; /* on each side, at most half the kernel */
+    int64_t divisor; /* of every sum; 0: the places counted */
+    bool ceil_mode; /* a last window for what is left at the end */
+    bool exclude_padding; /* divide by the places inside the image only */
+    uint64_t reserved[4]; /* zero */
+} ebb_avg_pool1d_options;
+/* out[n, c, i, ...] = the mean of x[n, c] in the window at (stride * i - padding, ...),
+ * padding counted as zeros.
+ *   kernel     length of the window */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_avg_pool1d(ebb_tensor *x, int64_t kernel,
+                                                 const ebb_avg_pool1d_options *options);
+
 typedef struct ebb_avg_pool2d_options {
     int64_t stride[2]; /* rows, columns; 0: the kernel's side */
     int64_t padding[2]; /* on each side, at most half the kernel */
+    int64_t divisor; /* of every sum; 0: the places counted */
+    bool ceil_mode; /* a last window for what is left at the end */
     bool exclude_padding; /* divide by the places inside the image only */
     uint64_t reserved[4]; /* zero */
 } ebb_avg_pool2d_options;
-/* out[n, c, i, j] = the mean of x[n, c] in the window at (stride * i - padding, ...),
+/* out[n, c, i, ...] = the mean of x[n, c] in the window at (stride * i - padding, ...),
  * padding counted as zeros.
  *   kernel_h   rows of the window
  *   kernel_w   columns of the window */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_avg_pool2d(ebb_tensor *x, int64_t kernel_h,
                                                  int64_t kernel_w,
                                                  const ebb_avg_pool2d_options *options);
+
+typedef struct ebb_avg_pool3d_options {
+    int64_t stride[3]; /* planes, rows, columns; 0: the kernel's side */
+    int64_t padding[3]; /* on each side, at most half the kernel */
+    int64_t divisor; /* of every sum; 0: the places counted */
+    bool ceil_mode; /* a last window for what is left at the end */
+    bool exclude_padding; /* divide by the places inside the image only */
+    uint64_t reserved[4]; /* zero */
+} ebb_avg_pool3d_options;
+/* out[n, c, h, ...] = the mean of x[n, c] in the window at (stride * h - padding, ...),
+ * padding counted as zeros.
+ *   kernel_d   planes of the window
+ *   kernel_h   rows of the window
+ *   kernel_w   columns of the window */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_avg_pool3d(ebb_tensor *x, int64_t kernel_d,
+                                                 int64_t kernel_h, int64_t kernel_w,
+                                                 const ebb_avg_pool3d_options *options);
+
+/* out[n, c, i] = the mean of x[n, c] over [floor(i l / out), ceil((i + 1) l / out)).
+ *   out_l      length of the result */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_adaptive_avg_pool1d(ebb_tensor *x, int64_t out_l);
+
+/* out[n, c, i, j] = the mean of x[n, c] over rows [floor(i h / out), ceil((i + 1) h / out))
+ * and likewise columns.
+ *   out_h      rows of the result
+ *   out_w      columns of the result */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_adaptive_avg_pool2d(ebb_tensor *x, int64_t out_h,
+                                                          int64_t out_w);
+
+/* out[n, c, h, i, j] = the mean of x[n, c] over planes [floor(h d / out), ceil((h + 1) d /
+ * out)), likewise rows and columns.
+ *   out_d      planes of the result
+ *   out_h      rows of the result
+ *   out_w      columns of the result */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_adaptive_avg_pool3d(ebb_tensor *x, int64_t out_d,
+                                                          int64_t out_h, int64_t out_w);
+
+/* out[n, c, i] = the maximum of x[n, c] over [floor(i l / out), ceil((i + 1) l / out)); the
+ * gradient goes to the first maximum; NaN wins.
+ *   out_l      length of the result */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_adaptive_max_pool1d(ebb_tensor *x, int64_t out_l);
+
+/* out[n, c, i, j] = the maximum of x[n, c] over rows [floor(i h / out), ceil((i + 1) h /
+ * out)) and likewise columns; the gradient goes to the first maximum; NaN wins.
+ *   out_h      rows of the result
+ *   out_w      columns of the result */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_adaptive_max_pool2d(ebb_tensor *x, int64_t out_h,
+                                                          int64_t out_w);
+
+/* out[n, c, h, i, j] = the maximum of x[n, c] over planes [floor(h d / out), ceil((h + 1) d
+ * / out)), likewise rows and columns; the gradient goes to the first maximum; NaN wins.
+ *   out_d      planes of the result
+ *   out_h      rows of the result
+ *   out_w      columns of the result */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_adaptive_max_pool3d(ebb_tensor *x, int64_t out_d,
+                                                          int64_t out_h, int64_t out_w);
+
+typedef struct ebb_interpolate_options {
+    ebb_shape size; /* of the spatial axes; none: by scale */
+    double scale; /* of every side, where size is not given: floor(side * scale) */
+    bool linear; /* linear, bilinear or trilinear; else the nearest place */
+    bool align_corners; /* linear: the first and last places stay where they are */
+    uint64_t reserved[4]; /* zero */
+} ebb_interpolate_options;
+/* x (n, c, sides...) with its one to three sides resampled to `size` or by `scale`: out[n,
+ * c, i] = x[n, c, floor(i * ratio)], or linear: x at (i + 1/2) * ratio - 1/2, at the edge
+ * where that lies outside. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_interpolate(ebb_tensor *x,
+                                                  const ebb_interpolate_options *options);
+
+/* out[..., c, h r + i, w r + j] = x[..., c r^2 + i r + j, h, w], r the factor: channels
+ * become places.
+ *   factor     of height and width */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_pixel_shuffle(ebb_tensor *x, int64_t factor);
+
+/* out[..., c r^2 + i r + j, h, w] = x[..., c, h r + i, w r + j], r the factor: the inverse
+ * of pixel_shuffle.
+ *   factor     of height and width */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_pixel_unshuffle(ebb_tensor *x, int64_t factor);
 
 /* y = exp(x) / sum(exp(x)) along one axis.
  *   axis       negative: from the end */
@@ -1391,6 +1517,16 @@ static inline EBB_NODISCARD ebb_tensor *ebb__conv_transpose3d_at(const char *fil
     return result_;
 }
 #define ebb_conv_transpose3d(...) ebb__conv_transpose3d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__max_pool1d_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, int64_t kernel,
+                                                           const ebb_pool1d_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_max_pool1d)(x, kernel, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_max_pool1d(...) ebb__max_pool1d_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__max_pool2d_at(const char *file, int32_t line,
                                                            ebb_tensor *x, int64_t kernel_h,
                                                            int64_t kernel_w,
@@ -1402,6 +1538,27 @@ static inline EBB_NODISCARD ebb_tensor *ebb__max_pool2d_at(const char *file, int
     return result_;
 }
 #define ebb_max_pool2d(...) ebb__max_pool2d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__max_pool3d_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, int64_t kernel_d,
+                                                           int64_t kernel_h, int64_t kernel_w,
+                                                           const ebb_pool3d_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_max_pool3d)(x, kernel_d, kernel_h, kernel_w, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_max_pool3d(...) ebb__max_pool3d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__avg_pool1d_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, int64_t kernel,
+                                                           const ebb_avg_pool1d_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_avg_pool1d)(x, kernel, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_avg_pool1d(...) ebb__avg_pool1d_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__avg_pool2d_at(const char *file, int32_t line,
                                                            ebb_tensor *x, int64_t kernel_h,
                                                            int64_t kernel_w,
@@ -1413,6 +1570,111 @@ static inline EBB_NODISCARD ebb_tensor *ebb__avg_pool2d_at(const char *file, int
     return result_;
 }
 #define ebb_avg_pool2d(...) ebb__avg_pool2d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__avg_pool3d_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, int64_t kernel_d,
+                                                           int64_t kernel_h, int64_t kernel_w,
+                                                           const ebb_avg_pool3d_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_avg_pool3d)(x, kernel_d, kernel_h, kernel_w, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_avg_pool3d(...) ebb__avg_pool3d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__adaptive_avg_pool1d_at(const char *file,
+                                                                    int32_t line, ebb_tensor *x,
+                                                                    int64_t out_l)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_adaptive_avg_pool1d)(x, out_l);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_adaptive_avg_pool1d(...) ebb__adaptive_avg_pool1d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__adaptive_avg_pool2d_at(const char *file,
+                                                                    int32_t line, ebb_tensor *x,
+                                                                    int64_t out_h,
+                                                                    int64_t out_w)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_adaptive_avg_pool2d)(x, out_h, out_w);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_adaptive_avg_pool2d(...) ebb__adaptive_avg_pool2d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__adaptive_avg_pool3d_at(const char *file,
+                                                                    int32_t line, ebb_tensor *x,
+                                                                    int64_t out_d,
+                                                                    int64_t out_h,
+                                                                    int64_t out_w)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_adaptive_avg_pool3d)(x, out_d, out_h, out_w);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_adaptive_avg_pool3d(...) ebb__adaptive_avg_pool3d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__adaptive_max_pool1d_at(const char *file,
+                                                                    int32_t line, ebb_tensor *x,
+                                                                    int64_t out_l)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_adaptive_max_pool1d)(x, out_l);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_adaptive_max_pool1d(...) ebb__adaptive_max_pool1d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__adaptive_max_pool2d_at(const char *file,
+                                                                    int32_t line, ebb_tensor *x,
+                                                                    int64_t out_h,
+                                                                    int64_t out_w)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_adaptive_max_pool2d)(x, out_h, out_w);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_adaptive_max_pool2d(...) ebb__adaptive_max_pool2d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__adaptive_max_pool3d_at(const char *file,
+                                                                    int32_t line, ebb_tensor *x,
+                                                                    int64_t out_d,
+                                                                    int64_t out_h,
+                                                                    int64_t out_w)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_adaptive_max_pool3d)(x, out_d, out_h, out_w);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_adaptive_max_pool3d(...) ebb__adaptive_max_pool3d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__interpolate_at(const char *file, int32_t line,
+                                                            ebb_tensor *x,
+                                                            const ebb_interpolate_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_interpolate)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_interpolate(...) ebb__interpolate_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__pixel_shuffle_at(const char *file, int32_t line,
+                                                              ebb_tensor *x, int64_t factor)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_pixel_shuffle)(x, factor);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_pixel_shuffle(...) ebb__pixel_shuffle_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__pixel_unshuffle_at(const char *file, int32_t line,
+                                                                ebb_tensor *x, int64_t factor)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_pixel_unshuffle)(x, factor);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_pixel_unshuffle(...) ebb__pixel_unshuffle_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__softmax_at(const char *file, int32_t line,
                                                         ebb_tensor *x, int64_t axis)
 {
