@@ -82,9 +82,10 @@ static void write_pack(FILE *f, const ebb_op *op, const char *failed)
 
 static void write_inputs(FILE *f, const ebb_op *op)
 {
-    if (op->n_in == 0 || (op->flags & EBB_OP_VARIADIC_IN)) return;
+    int n = op->flags & EBB_OP_VARIADIC_IN ? op->n_in - 1 : op->n_in;
+    if (n == 0) return;
     fputs("    ebb_tensor *const in[] = {", f);
-    for (int i = 0; i < op->n_in; i++) fprintf(f, "%s%s", i ? ", " : "", op->arg[i]);
+    for (int i = 0; i < n; i++) fprintf(f, "%s%s", i ? ", " : "", op->arg[i]);
     fputs("};\n", f);
 }
 
@@ -92,15 +93,15 @@ static void write_run(FILE *f, const ebb_op *op, const char *attr)
 {
     const char *ctx = op->flags & EBB_OP_CREATE ? "ctx" : "NULL";
     if (op->flags & EBB_OP_VARIADIC_OUT) {
-        if (op->n_in != 1 || (op->flags & EBB_OP_VARIADIC_IN))
-            gen_refuse(op->name, "variadic outputs of other than one input");
-        fprintf(f, "    return ebb__call_parts(%s_out, n_out, &ebb__op_%s, %s, in);\n",
-                op->result[0] ? op->result[0] : "parts", op->name, attr);
+        bool list = op->flags & EBB_OP_VARIADIC_IN;
+        if (op->n_in != 1) gen_refuse(op->name, "variadic outputs of other than one input");
+        fprintf(f, "    return ebb__call_parts(%s_out, n_out, &ebb__op_%s, %s, %s, %s);\n",
+                op->result[0] ? op->result[0] : "parts", op->name, attr,
+                list ? op->arg[0] : "in", list ? "n" : "1");
     } else if (op->flags & EBB_OP_VARIADIC_IN) {
-        if (op->n_in != 1 || op->n_out != 1)
-            gen_refuse(op->name, "a list beside other inputs or outputs");
-        fprintf(f, "    return ebb__call_list(&ebb__op_%s, %s, %s, n);\n", op->name, attr,
-                op->arg[0]);
+        if (op->n_out != 1) gen_refuse(op->name, "a list of inputs and several outputs");
+        fprintf(f, "    return ebb__call_list(&ebb__op_%s, %s, %s, %d, %s, n);\n", op->name,
+                attr, op->n_in > 1 ? "in" : "NULL", op->n_in - 1, op->arg[op->n_in - 1]);
     } else if (op->n_out == 1) {
         fprintf(f, "    return ebb__call1(%s, &ebb__op_%s, %s, %d, %s);\n", ctx, op->name, attr,
                 op->n_in, op->n_in ? "in" : "NULL");

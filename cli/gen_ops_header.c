@@ -26,6 +26,7 @@ static const char head_text[] =
     "#define EBB_OPS_H\n"
     "\n"
     "#include <ebb/axes.h>\n"
+    "#include <ebb/modes.h>\n"
     "\n"
     "#ifdef __cplusplus\n"
     "extern \"C\" {\n"

@@ -11,6 +11,7 @@
 
 #include <ebb/axes.h>
 #include <ebb/custom.h>
+#include <ebb/modes.h>
 
 typedef struct ebb_op ebb_op;
 typedef struct ebb__call ebb__call;
