@@ -16,6 +16,7 @@
 #define EBB_OPS_H
 
 #include <ebb/axes.h>
+#include <ebb/modes.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -177,6 +178,91 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_slice(ebb_tensor *x, int64_t axis, int64_t
 /* Element i of one axis, which goes; a view.
  *   i          negative: from the end */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_select(ebb_tensor *x, int64_t axis, int64_t i);
+
+/* Windows along an axis: out[..., w, ..., i] = x[..., w * step + i, ...]; a view whose
+ * windows share elements, as torch.Tensor's unfold.
+ *   axis       negative: from the end
+ *   size       of a window, at most the axis
+ *   step       between windows, >= 1 */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_unfold(ebb_tensor *x, int64_t axis, int64_t size,
+                                             int64_t step);
+
+/* x with the axes start to end merged into one, in C order; a scalar becomes (1).
+ *   start      the first axis to merge
+ *   end        the last one; -1: x's last */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_flatten(ebb_tensor *x, int64_t start, int64_t end);
+
+/* x repeated along axes of size 1 and new leading ones; a view of stride 0 there, the same
+ * as expand.
+ *   shape      of the result */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_broadcast_to(ebb_tensor *x, ebb_shape shape);
+
+/* x in n_out parts of one length along an axis, the last one shorter where it does not
+ * divide evenly; refused where that makes fewer parts.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_status ebb_chunk(ebb_tensor **parts_out, int64_t n_out, ebb_tensor *x,
+                                           int64_t axis);
+
+typedef struct ebb_meshgrid_options {
+    bool xy; /* the first two axes of the grids change places, as in plots */
+    uint64_t reserved[4]; /* zero */
+} ebb_meshgrid_options;
+/* Grid k holds xs[k][i_k] at [i_0, i_1, ...]: one grid per vector, views of stride 0. */
+EBB_API EBB_NODISCARD ebb_status ebb_meshgrid(ebb_tensor **grids_out, int64_t n_out,
+                                              ebb_tensor *const *xs, int64_t n,
+                                              const ebb_meshgrid_options *options);
+
+/* out[..., i] = x[..., i, ..., i + offset, ...]: the diagonal of the plane of two axes, as
+ * the last axis; a view.
+ *   offset     > 0: above the main diagonal, < 0: below it
+ *   a          the axis of rows
+ *   b          the axis of columns */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_diagonal(ebb_tensor *x, int64_t offset, int64_t a,
+                                               int64_t b);
+
+/* Square matrices of zeros with the last axis of x on a diagonal; two axes of the result are
+ * the rows and columns.
+ *   offset     > 0: above the main diagonal, < 0: below it
+ *   a          the axis of rows
+ *   b          the axis of columns */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_diag_embed(ebb_tensor *x, int64_t offset, int64_t a,
+                                                 int64_t b);
+
+/* The diagonal of a matrix (a view), or the matrix with a vector on its diagonal.
+ *   offset     > 0: above the main diagonal, < 0: below it */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_diag(ebb_tensor *x, int64_t offset);
+
+/* out = sum over i of x[i, i]. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_trace(ebb_tensor *x);
+
+/* out[i] = x[i mod n] in each axis: whole copies of x side by side, as torch.Tensor's
+ * repeat.
+ *   reps       copies along each axis of the result; at least x's rank many */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_repeat(ebb_tensor *x, ebb_shape reps);
+
+/* repeat, with 1 for the leading axes that reps does not name, as in NumPy.
+ *   reps       copies along the last axes; the axes before are left alone */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_tile(ebb_tensor *x, ebb_shape reps);
+
+/* out[(i + shift) mod n] = x[i] along each of the axes; a copy.
+ *   shifts     one per axis, EBB_SHAPE(1, -2); negative: towards the start
+ *   axes       EBB_ALL: the elements in C order, by one shift */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_roll(ebb_tensor *x, ebb_shape shifts, ebb_axes axes);
+
+typedef struct ebb_pad_options {
+    int64_t mode; /* EBB_PAD_CONSTANT (0), EBB_PAD_REFLECT, EBB_PAD_REPLICATE or
+            EBB_PAD_CIRCULAR */
+    double value; /* of a constant border; 0: zeros */
+    uint64_t reserved[4]; /* zero */
+} ebb_pad_options;
+/* x with its last axes made longer at both ends: by a value, by x reflected about its first
+ * and last places (which do not repeat), by those places repeated, or by x again from its
+ * other end.
+ *   before     places put before the first of each of the last axes; negative (constant):
+ *              cut off
+ *   after      places put after the last, for the same axes */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_pad(ebb_tensor *x, ebb_shape before, ebb_shape after,
+                                          const ebb_pad_options *options);
 
 /* A copy of x in C order, with a storage of its own. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_clone(ebb_tensor *x);
@@ -1167,6 +1253,133 @@ static inline EBB_NODISCARD ebb_tensor *ebb__select_at(const char *file, int32_t
     return result_;
 }
 #define ebb_select(...) ebb__select_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__unfold_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, int64_t axis,
+                                                       int64_t size, int64_t step)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_unfold)(x, axis, size, step);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_unfold(...) ebb__unfold_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__flatten_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, int64_t start,
+                                                        int64_t end)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_flatten)(x, start, end);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_flatten(...) ebb__flatten_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__broadcast_to_at(const char *file, int32_t line,
+                                                             ebb_tensor *x, ebb_shape shape)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_broadcast_to)(x, shape);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_broadcast_to(...) ebb__broadcast_to_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__chunk_at(const char *file, int32_t line,
+                                                     ebb_tensor **parts_out, int64_t n_out,
+                                                     ebb_tensor *x, int64_t axis)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_chunk)(parts_out, n_out, x, axis);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_chunk(...) ebb__chunk_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__meshgrid_at(const char *file, int32_t line,
+                                                        ebb_tensor **grids_out, int64_t n_out,
+                                                        ebb_tensor *const *xs, int64_t n,
+                                                        const ebb_meshgrid_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_meshgrid)(grids_out, n_out, xs, n, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_meshgrid(...) ebb__meshgrid_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__diagonal_at(const char *file, int32_t line,
+                                                         ebb_tensor *x, int64_t offset,
+                                                         int64_t a, int64_t b)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_diagonal)(x, offset, a, b);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_diagonal(...) ebb__diagonal_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__diag_embed_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, int64_t offset,
+                                                           int64_t a, int64_t b)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_diag_embed)(x, offset, a, b);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_diag_embed(...) ebb__diag_embed_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__diag_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, int64_t offset)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_diag)(x, offset);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_diag(...) ebb__diag_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__trace_at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_trace)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_trace(...) ebb__trace_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__repeat_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, ebb_shape reps)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_repeat)(x, reps);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_repeat(...) ebb__repeat_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__tile_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_shape reps)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_tile)(x, reps);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_tile(...) ebb__tile_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__roll_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_shape shifts,
+                                                     ebb_axes axes)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_roll)(x, shifts, axes);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_roll(...) ebb__roll_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__pad_at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_shape before,
+                                                    ebb_shape after,
+                                                    const ebb_pad_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_pad)(x, before, after, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_pad(...) ebb__pad_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__clone_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {

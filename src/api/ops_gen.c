@@ -461,6 +461,220 @@ ebb_tensor *ebb_select(ebb_tensor *x, int64_t axis, int64_t i)
     return ebb__call1(NULL, &ebb__op_select, &attr, 1, in);
 }
 
+struct unfold_attr {
+    int64_t axis;
+    int64_t size;
+    int64_t step;
+};
+_Static_assert(sizeof(struct unfold_attr) == 24, "unfold");
+_Static_assert(offsetof(struct unfold_attr, axis) == 0, "unfold");
+_Static_assert(offsetof(struct unfold_attr, size) == 8, "unfold");
+_Static_assert(offsetof(struct unfold_attr, step) == 16, "unfold");
+ebb_tensor *ebb_unfold(ebb_tensor *x, int64_t axis, int64_t size, int64_t step)
+{
+    struct unfold_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    attr.size = size;
+    attr.step = step;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_unfold, &attr, 1, in);
+}
+
+struct flatten_attr {
+    int64_t start;
+    int64_t end;
+};
+_Static_assert(sizeof(struct flatten_attr) == 16, "flatten");
+_Static_assert(offsetof(struct flatten_attr, start) == 0, "flatten");
+_Static_assert(offsetof(struct flatten_attr, end) == 8, "flatten");
+ebb_tensor *ebb_flatten(ebb_tensor *x, int64_t start, int64_t end)
+{
+    struct flatten_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.start = start;
+    attr.end = end;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_flatten, &attr, 1, in);
+}
+
+struct broadcast_to_attr {
+    ebb_shape shape;
+};
+_Static_assert(sizeof(struct broadcast_to_attr) == 72, "broadcast_to");
+_Static_assert(offsetof(struct broadcast_to_attr, shape) == 0, "broadcast_to");
+ebb_tensor *ebb_broadcast_to(ebb_tensor *x, ebb_shape shape)
+{
+    struct broadcast_to_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.shape = shape;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_broadcast_to, &attr, 1, in);
+}
+
+struct chunk_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct chunk_attr) == 8, "chunk");
+_Static_assert(offsetof(struct chunk_attr, axis) == 0, "chunk");
+ebb_status ebb_chunk(ebb_tensor **parts_out, int64_t n_out, ebb_tensor *x, int64_t axis)
+{
+    struct chunk_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    return ebb__call_parts(parts_out, n_out, &ebb__op_chunk, &attr, in, 1);
+}
+
+struct meshgrid_attr {
+    bool xy;
+};
+_Static_assert(sizeof(struct meshgrid_attr) == 1, "meshgrid");
+_Static_assert(offsetof(struct meshgrid_attr, xy) == 0, "meshgrid");
+ebb_status ebb_meshgrid(ebb_tensor **grids_out, int64_t n_out, ebb_tensor *const *xs, int64_t n,
+                        const ebb_meshgrid_options *options)
+{
+    struct meshgrid_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_meshgrid, options->reserved));
+        attr.xy = options->xy;
+    }
+    return ebb__call_parts(grids_out, n_out, &ebb__op_meshgrid, &attr, xs, n);
+}
+
+struct diagonal_attr {
+    int64_t offset;
+    int64_t a;
+    int64_t b;
+};
+_Static_assert(sizeof(struct diagonal_attr) == 24, "diagonal");
+_Static_assert(offsetof(struct diagonal_attr, offset) == 0, "diagonal");
+_Static_assert(offsetof(struct diagonal_attr, a) == 8, "diagonal");
+_Static_assert(offsetof(struct diagonal_attr, b) == 16, "diagonal");
+ebb_tensor *ebb_diagonal(ebb_tensor *x, int64_t offset, int64_t a, int64_t b)
+{
+    struct diagonal_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.offset = offset;
+    attr.a = a;
+    attr.b = b;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_diagonal, &attr, 1, in);
+}
+
+struct diag_embed_attr {
+    int64_t offset;
+    int64_t a;
+    int64_t b;
+};
+_Static_assert(sizeof(struct diag_embed_attr) == 24, "diag_embed");
+_Static_assert(offsetof(struct diag_embed_attr, offset) == 0, "diag_embed");
+_Static_assert(offsetof(struct diag_embed_attr, a) == 8, "diag_embed");
+_Static_assert(offsetof(struct diag_embed_attr, b) == 16, "diag_embed");
+ebb_tensor *ebb_diag_embed(ebb_tensor *x, int64_t offset, int64_t a, int64_t b)
+{
+    struct diag_embed_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.offset = offset;
+    attr.a = a;
+    attr.b = b;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_diag_embed, &attr, 1, in);
+}
+
+struct diag_attr {
+    int64_t offset;
+};
+_Static_assert(sizeof(struct diag_attr) == 8, "diag");
+_Static_assert(offsetof(struct diag_attr, offset) == 0, "diag");
+ebb_tensor *ebb_diag(ebb_tensor *x, int64_t offset)
+{
+    struct diag_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.offset = offset;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_diag, &attr, 1, in);
+}
+
+ebb_tensor *ebb_trace(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_trace, NULL, 1, in);
+}
+
+struct repeat_attr {
+    ebb_shape reps;
+};
+_Static_assert(sizeof(struct repeat_attr) == 72, "repeat");
+_Static_assert(offsetof(struct repeat_attr, reps) == 0, "repeat");
+ebb_tensor *ebb_repeat(ebb_tensor *x, ebb_shape reps)
+{
+    struct repeat_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.reps = reps;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_repeat, &attr, 1, in);
+}
+
+struct tile_attr {
+    ebb_shape reps;
+};
+_Static_assert(sizeof(struct tile_attr) == 72, "tile");
+_Static_assert(offsetof(struct tile_attr, reps) == 0, "tile");
+ebb_tensor *ebb_tile(ebb_tensor *x, ebb_shape reps)
+{
+    struct tile_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.reps = reps;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_tile, &attr, 1, in);
+}
+
+struct roll_attr {
+    ebb_shape shifts;
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct roll_attr) == 152, "roll");
+_Static_assert(offsetof(struct roll_attr, shifts) == 0, "roll");
+_Static_assert(offsetof(struct roll_attr, axes) == 72, "roll");
+ebb_tensor *ebb_roll(ebb_tensor *x, ebb_shape shifts, ebb_axes axes)
+{
+    struct roll_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.shifts = shifts;
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_roll, &attr, 1, in);
+}
+
+struct pad_attr {
+    int64_t mode;
+    double value;
+    ebb_shape before;
+    ebb_shape after;
+};
+_Static_assert(sizeof(struct pad_attr) == 160, "pad");
+_Static_assert(offsetof(struct pad_attr, mode) == 0, "pad");
+_Static_assert(offsetof(struct pad_attr, value) == 8, "pad");
+_Static_assert(offsetof(struct pad_attr, before) == 16, "pad");
+_Static_assert(offsetof(struct pad_attr, after) == 88, "pad");
+ebb_tensor *ebb_pad(ebb_tensor *x, ebb_shape before, ebb_shape after,
+                    const ebb_pad_options *options)
+{
+    struct pad_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.before = before;
+    attr.after = after;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_pad, options->reserved) != EBB_OK) return NULL;
+        attr.mode = options->mode;
+        attr.value = options->value;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_pad, &attr, 1, in);
+}
+
 ebb_tensor *ebb_clone(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
@@ -1842,7 +2056,7 @@ ebb_tensor *ebb_cat(ebb_tensor *const *xs, int64_t n, int64_t axis)
     struct cat_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.axis = axis;
-    return ebb__call_list(&ebb__op_cat, &attr, xs, n);
+    return ebb__call_list(&ebb__op_cat, &attr, NULL, 0, xs, n);
 }
 
 struct stack_attr {
@@ -1855,7 +2069,7 @@ ebb_tensor *ebb_stack(ebb_tensor *const *xs, int64_t n, int64_t axis)
     struct stack_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.axis = axis;
-    return ebb__call_list(&ebb__op_stack, &attr, xs, n);
+    return ebb__call_list(&ebb__op_stack, &attr, NULL, 0, xs, n);
 }
 
 struct split_attr {
@@ -1873,7 +2087,7 @@ ebb_status ebb_split(ebb_tensor **parts_out, int64_t n_out, ebb_tensor *x, int64
     attr.size = size;
     attr.axis = axis;
     ebb_tensor *const in[] = {x};
-    return ebb__call_parts(parts_out, n_out, &ebb__op_split, &attr, in);
+    return ebb__call_parts(parts_out, n_out, &ebb__op_split, &attr, in, 1);
 }
 
 struct tril_attr {
