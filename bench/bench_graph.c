@@ -288,7 +288,7 @@ typedef struct shape {
 
 static const shape shapes[] = {
     {"dropped unroll with metrics", unroll_ns, classic_unroll_ns, 100, 1000000, 1000},
-    {"fan of held children", fan_ns, classic_fan_ns, 10000, 1000000, 1000000},
+    {"fan of held children", fan_ns, classic_fan_ns, 100, 1000000, 1000000},
     {"leaves used newest first", leaves_newest, classic_leaves_newest, 100, 1000000, 10000},
     {"leaves used oldest first", leaves_oldest, classic_leaves_oldest, 100, 1000000, 10000},
 };

@@ -31,3 +31,4 @@ for script in bench/bench_*.py; do
     echo "== $name"
     "$python" "$script"
 done
+scripts/graph_figures.py # the tables of docs/graph.md

@@ -118,6 +118,9 @@ MUTANTS = {
     "a leaf is freed with its last handle": [
         (LIFE, "    if (before == counts) pending_push(leaf);",
          "    if (before >> 32 == counts >> 32) pending_push(leaf);")],
+    "a walk does not hold the leaves it reaches": [
+        (WALK, "    for (int64_t i = 0; i < w->n_leaves; i++) leaf_count(w->leaves[i], LEAF_HANDLE);", ""),
+        (CLAIM, "LEAF_HANDLE + (w->claimed ?", "(w->claimed ?")],
     "a failed record takes the payload": [
         (RECORD, "    if (!n) return ebb_error_status();\n    thread_clock",
          "    if (!n) {\n        if (payload && payload->free) payload->free(payload->data);\n"
