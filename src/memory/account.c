@@ -1,16 +1,24 @@
 /* account.c - exact bytes of one context, by kind, with the peak; the budget is enforced here.
  *
- * Invariants: used is the sum of bytes[] but CACHE, and at most budget where there is one; an
- * account's used is at least that of its children together. One account is locked at a time, so
- * a charge walks from the context to the root and goes back on a refusal; peaks are taken only
- * when all have agreed. What lies in a slab is part of the root's BOOKKEEPING in bytes[]; of
- * which kind it is the pool's counters know, and it is shown so.
+ * Invariants: used is the sum of bytes[] but CACHE and of tiny[], and at most budget where there
+ * is one; an account's used is at least that of its children together. One account is locked at
+ * a time, so a charge walks from the context to the root and goes back on a refusal; peaks are
+ * taken only when all have agreed. What lies in a slab is part of the root's BOOKKEEPING in
+ * bytes[]; of which kind it is the pool's counters know, and it is shown so. Below the root it
+ * is in tiny[].
+ *
+ * A root without a budget refuses nothing, so its children (`apart`) need not tell it all, and
+ * their threads do not meet there: what a child gives back stays counted in the root's used as
+ * the child's slack and is charged again from there. The root's used is too high by the slacks
+ * together, its bytes[] are its own alone. They are exact where it shows: before a peak is noted
+ * the slacks are taken back, and who asks is told the sum over the children.
  * SPDX-License-Identifier: MIT */
 #include "memory/account.h"
 
 #include "base/check.h"
 #include "base/error.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,13 +27,16 @@ _Static_assert(FIRST_COUNTER + N_KINDS < EBB__POOL_COUNTERS, "a counter for each
 
 struct ebb__account {
     /* never written: on a line of their own, away from what threads take turns at */
-    bool single_threaded;
+    bool single_threaded, apart;
     ebb__account *parent;
     ebb__pool *pool; /* a root's; NULL: nothing lies in slabs */
     size_t budget;
     ebb_allocator allocator;
+    pthread_mutex_t mutex;         /* a root's: the list of those apart, and adding them up */
+    _Atomic(ebb__account *) first; /* of them */
+    ebb__account *next, **prev;
     _Alignas(64) ebb__lock lock;
-    size_t used, peak, bytes[N_KINDS];
+    size_t used, peak, slack, bytes[N_KINDS], tiny[N_KINDS];
     size_t peak_by_kind[N_KINDS];
     const char *peak_op; /* an operation's name outlives the context */
 };
@@ -52,6 +63,45 @@ static inline void account_unlock(ebb__account *a)
     if (!a->single_threaded) ebb__lock_give(&a->lock);
 }
 
+static void tree_lock(ebb__account *root)
+{
+    if (!root->single_threaded) pthread_mutex_lock(&root->mutex);
+}
+
+static void tree_unlock(ebb__account *root)
+{
+    if (!root->single_threaded) pthread_mutex_unlock(&root->mutex);
+}
+
+static inline bool has_children_apart(const ebb__account *a)
+{
+    return atomic_load_explicit(&a->first, memory_order_relaxed) != NULL;
+}
+
+static void apart_link(ebb__account *root, ebb__account *a)
+{
+    tree_lock(root);
+    a->next = atomic_load_explicit(&root->first, memory_order_relaxed);
+    a->prev = NULL;
+    if (a->next) a->next->prev = &a->next;
+    atomic_store_explicit(&root->first, a, memory_order_relaxed);
+    tree_unlock(root);
+}
+
+static void apart_unlink(ebb__account *root, ebb__account *a)
+{
+    tree_lock(root);
+    if (a->prev)
+        *a->prev = a->next;
+    else
+        atomic_store_explicit(&root->first, a->next, memory_order_relaxed);
+    if (a->next) a->next->prev = a->prev;
+    account_lock(root);
+    root->used -= a->slack;
+    account_unlock(root);
+    tree_unlock(root);
+}
+
 ebb_status ebb__account_create(ebb__account **out, const ebb_allocator *allocator,
                                ebb__account *parent, size_t budget_bytes, bool single_threaded)
 {
@@ -64,6 +114,9 @@ ebb_status ebb__account_create(ebb__account **out, const ebb_allocator *allocato
     a->parent = parent;
     a->budget = budget_bytes;
     a->allocator = *allocator;
+    ebb__mutex_init(&a->mutex);
+    a->apart = parent && !parent->parent && !parent->budget;
+    if (a->apart) apart_link(parent, a);
     *out = a;
     return EBB_OK;
 }
@@ -72,6 +125,8 @@ void ebb__account_destroy(ebb__account *a)
 {
     if (!a) return;
     EBB_ASSERT(!a->parent || a->used == 0);
+    if (a->apart) apart_unlink(a->parent, a);
+    pthread_mutex_destroy(&a->mutex);
     ebb_allocator allocator = a->allocator;
     ebb__free(&allocator, a, sizeof *a);
 }
@@ -81,11 +136,12 @@ static inline bool fits(const ebb__account *a, size_t bytes)
     return !a->budget ? bytes <= SIZE_MAX - a->used : bytes <= a->budget - a->used;
 }
 
-/* bytes[] as it is shown. While others count, the sums may not belong together. */
+/* bytes[] as it is shown, without what children have that are apart. While others count, the
+ * sums may not belong together. */
 static void bytes_by_kind(size_t *out, const ebb__account *a)
 {
     int64_t pooled[N_KINDS];
-    memcpy(out, a->bytes, sizeof a->bytes);
+    for (int k = 0; k < N_KINDS; k++) out[k] = a->bytes[k] + a->tiny[k];
     if (!a->pool) return;
     ebb__pool_counts(pooled, a->pool, FIRST_COUNTER, N_KINDS);
     for (int k = 0; k < N_KINDS; k++) {
@@ -95,62 +151,136 @@ static void bytes_by_kind(size_t *out, const ebb__account *a)
     }
 }
 
-/* The account is locked. */
-static inline void peak_note(ebb__account *a)
+/* Adds to bytes[] what the children that are apart have (their tiny values the root's pool
+ * knows) and takes their slack back. The tree is locked. */
+static size_t apart_sum(size_t *bytes, ebb__account *root)
+{
+    size_t slack = 0;
+    for (ebb__account *c = atomic_load_explicit(&root->first, memory_order_relaxed); c;
+         c = c->next) {
+        account_lock(c);
+        slack += c->slack;
+        c->slack = 0;
+        for (int k = 0; k < EBB_KIND_CACHE; k++) bytes[k] += c->bytes[k];
+        account_unlock(c);
+    }
+    return slack;
+}
+
+/* The account is locked. apart: what children that are apart have, NULL: none are. */
+static inline void peak_note(ebb__account *a, const size_t *apart)
 {
     if (a->used <= a->peak) return;
     a->peak = a->used;
     bytes_by_kind(a->peak_by_kind, a);
+    for (int k = 0; apart && k < EBB_KIND_CACHE; k++) a->peak_by_kind[k] += apart[k];
     a->peak_op = ebb__error_op();
 }
 
-/* is_peak, if not NULL: set where it would be one, instead of noting it. */
-static bool add(ebb__account *a, ebb_kind kind, size_t bytes, bool *is_peak)
+/* Makes the root's used exact, and notes a peak if it is one. */
+static __attribute__((noinline)) void root_settle(ebb__account *root)
 {
+    size_t apart[N_KINDS] = {0};
+    tree_lock(root);
+    size_t slack = apart_sum(apart, root);
+    account_lock(root);
+    root->used -= slack;
+    peak_note(root, apart);
+    account_unlock(root);
+    tree_unlock(root);
+}
+
+/* Where the bytes of a charge lie. */
+typedef enum place { IN_BLOCK, IN_SLAB } place;
+
+static inline size_t *counted(ebb__account *a, ebb_kind kind, place where)
+{
+    return where == IN_SLAB ? &a->tiny[kind] : &a->bytes[kind];
+}
+
+/* unheard: set to what the parent has not counted already. is_peak, if not NULL: set where it
+ * would be one, instead of noting it. */
+static bool add(ebb__account *a, ebb_kind kind, size_t bytes, place where, size_t *unheard,
+                bool *is_peak)
+{
+    bool late = false;
     account_lock(a);
     bool ok = fits(a, bytes);
     if (ok) {
         a->used += bytes;
-        a->bytes[kind] += bytes;
-        if (!is_peak)
-            peak_note(a);
-        else if (a->used > a->peak)
-            *is_peak = true;
+        *counted(a, kind, where) += bytes;
+        if (where == IN_BLOCK && a->slack) {
+            size_t again = bytes < a->slack ? bytes : a->slack;
+            a->slack -= again;
+            *unheard = bytes - again;
+        }
+        if (is_peak)
+            *is_peak |= a->used > a->peak;
+        else if (!has_children_apart(a))
+            peak_note(a, NULL);
+        else
+            late = a->used > a->peak;
     }
     account_unlock(a);
+    if (late) root_settle(a);
     return ok;
 }
 
-static void take_off(ebb__account *a, ebb_kind kind, size_t bytes)
+/* slack: how much of it the root goes on counting. */
+static void take_off(ebb__account *a, ebb_kind kind, size_t bytes, place where, size_t slack)
 {
     account_lock(a);
-    EBB_ASSERT(a->bytes[kind] >= bytes && a->used >= bytes);
+    size_t *of_kind = counted(a, kind, where);
+    EBB_ASSERT(*of_kind >= bytes && a->used >= bytes);
     a->used -= bytes;
-    a->bytes[kind] -= bytes;
+    *of_kind -= bytes;
+    if (a->apart && where == IN_BLOCK) a->slack += slack;
     account_unlock(a);
 }
 
-static void swap_kind(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes)
+static void swap_kind(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes, place where)
 {
     account_lock(a);
-    EBB_ASSERT(a->bytes[from] >= bytes);
-    a->bytes[from] -= bytes;
-    a->bytes[to] += bytes;
+    EBB_ASSERT(*counted(a, from, where) >= bytes);
+    *counted(a, from, where) -= bytes;
+    *counted(a, to, where) += bytes;
     account_unlock(a);
 }
 
-/* Charges a and its ancestors below `end`. */
-static bool try_below(ebb__account *a, const ebb__account *end, ebb_kind kind, size_t bytes)
+/* A root without a budget counts what a child has beyond its slack. */
+static bool root_hear(ebb__account *root, size_t bytes)
 {
-    bool is_peak = false;
-    for (ebb__account *p = a; p != end; p = p->parent) {
-        if (add(p, kind, bytes, &is_peak)) continue;
-        for (ebb__account *q = a; q != p; q = q->parent) take_off(q, kind, bytes);
+    if (!bytes) return true;
+    account_lock(root);
+    bool ok = fits(root, bytes);
+    if (ok) root->used += bytes;
+    bool late = root->used > root->peak;
+    account_unlock(root);
+    if (late) root_settle(root);
+    return ok;
+}
+
+/* Charges a and its ancestors below `end`; nothing in slabs to the root. */
+static bool try_below(ebb__account *a, const ebb__account *end, ebb_kind kind, size_t bytes,
+                      place where)
+{
+    bool is_peak = false, ok = true;
+    size_t unheard = bytes;
+    ebb__account *p = a, *apart = NULL;
+    for (; p != end && (ok = add(p, kind, bytes, where, &unheard, &is_peak)); p = p->parent) {
+        if (!p->apart) continue;
+        apart = p;
+        end = p->parent;
+        ok = where == IN_SLAB || root_hear(p->parent, unheard);
+    }
+    if (!ok) {
+        for (ebb__account *q = a; q != p; q = q->parent)
+            take_off(q, kind, bytes, where, q == apart ? bytes - unheard : bytes);
         return false;
     }
-    for (ebb__account *p = a; is_peak && p != end; p = p->parent) {
+    for (p = a; is_peak && p != end; p = p->parent) {
         account_lock(p);
-        peak_note(p);
+        peak_note(p, NULL);
         account_unlock(p);
     }
     return true;
@@ -159,7 +289,9 @@ static bool try_below(ebb__account *a, const ebb__account *end, ebb_kind kind, s
 bool ebb__account_try(ebb__account *a, ebb_kind kind, size_t bytes)
 {
     EBB_ASSERT(kind < EBB_KIND_CACHE);
-    return a->parent ? try_below(a, NULL, kind, bytes) : add(a, kind, bytes, NULL);
+    size_t unheard;
+    return a->parent ? try_below(a, NULL, kind, bytes, IN_BLOCK)
+                     : add(a, kind, bytes, IN_BLOCK, &unheard, NULL);
 }
 
 ebb_status ebb__account_charge(ebb__account *a, ebb_kind kind, size_t bytes)
@@ -169,18 +301,21 @@ ebb_status ebb__account_charge(ebb__account *a, ebb_kind kind, size_t bytes)
 
 void ebb__account_discharge(ebb__account *a, ebb_kind kind, size_t bytes)
 {
-    ebb__account_discharge_below(a, NULL, kind, bytes);
+    for (; a; a = a->apart ? NULL : a->parent) take_off(a, kind, bytes, IN_BLOCK, bytes);
 }
 
 void ebb__account_discharge_below(ebb__account *a, const ebb__account *end, ebb_kind kind,
-                                  size_t bytes)
+                                  size_t bytes, bool pooled)
 {
-    for (; a != end; a = a->parent) take_off(a, kind, bytes);
+    for (; a != end; a = a->parent) {
+        EBB_ASSERT(!a->apart || pooled);
+        take_off(a, kind, bytes, pooled ? IN_SLAB : IN_BLOCK, bytes);
+    }
 }
 
 void ebb__account_move(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes)
 {
-    for (; a; a = a->parent) swap_kind(a, from, to, bytes);
+    for (; a; a = a->apart ? NULL : a->parent) swap_kind(a, from, to, bytes, IN_BLOCK);
 }
 
 static ebb__account *root_of(ebb__account *a)
@@ -202,20 +337,20 @@ static inline void pooled_count(const ebb__account *root, ebb_kind kind, int64_t
 bool ebb__account_try_pooled(ebb__account *a, ebb_kind kind, size_t bytes)
 {
     ebb__account *root = root_of(a);
-    if (a != root && !try_below(a, root, kind, bytes)) return false;
+    if (a != root && !try_below(a, root, kind, bytes, IN_SLAB)) return false;
     pooled_count(root, kind, (int64_t)bytes);
     return true;
 }
 
 void ebb__account_discharge_pooled(ebb__account *a, ebb_kind kind, size_t bytes)
 {
-    for (; a->parent; a = a->parent) take_off(a, kind, bytes);
+    for (; a->parent; a = a->parent) take_off(a, kind, bytes, IN_SLAB, 0);
     pooled_count(a, kind, -(int64_t)bytes);
 }
 
 void ebb__account_move_pooled(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes)
 {
-    for (; a->parent; a = a->parent) swap_kind(a, from, to, bytes);
+    for (; a->parent; a = a->parent) swap_kind(a, from, to, bytes, IN_SLAB);
     pooled_count(a, from, -(int64_t)bytes);
     pooled_count(a, to, (int64_t)bytes);
 }
@@ -259,7 +394,7 @@ ebb_status ebb__account_check(ebb__account *a, ebb_kind kind, size_t bytes)
 
 ebb_status ebb__account_refuse(const ebb__account *a, ebb_kind kind, size_t bytes)
 {
-    ebb__account *tightest = unconst(a), copy;
+    ebb__account *tightest = unconst(a);
     size_t least = SIZE_MAX;
     for (ebb__account *p = unconst(a); p; p = p->parent) {
         account_lock(p);
@@ -270,51 +405,64 @@ ebb_status ebb__account_refuse(const ebb__account *a, ebb_kind kind, size_t byte
             tightest = p;
         }
     }
+    size_t held[N_KINDS], budget = tightest->budget;
     account_lock(tightest);
-    copy = *tightest;
-    bytes_by_kind(copy.bytes, tightest);
+    size_t used = tightest->used;
+    bytes_by_kind(held, tightest);
     account_unlock(tightest);
     int largest = 0;
     for (int k = 1; k < EBB_KIND_CACHE; k++)
-        if (copy.bytes[k] > copy.bytes[largest]) largest = k;
+        if (held[k] > held[largest]) largest = k;
 
     ebb_budget_report *report = ebb__budget_report();
     memset(report, 0, sizeof *report);
     report->needed_bytes = bytes;
-    report->budget_bytes = copy.budget;
+    report->budget_bytes = budget;
     report->needed_by_kind[kind] = bytes;
-    if (!copy.budget)
+    if (!budget)
         return ebb__fail(EBB_E_BUDGET, "%zu bytes overflow the count of bytes in use", bytes);
     return ebb__fail(EBB_E_BUDGET,
                      "%zu bytes of kind %s are needed, %zu of the budget of %zu are free; most "
                      "is held as %s (%zu)",
-                     bytes, ebb_kind_name(kind), copy.budget - copy.used, copy.budget,
-                     ebb_kind_name((ebb_kind)largest), copy.bytes[largest]);
+                     bytes, ebb_kind_name(kind), budget - used, budget,
+                     ebb_kind_name((ebb_kind)largest), held[largest]);
 }
 
 void ebb__account_stats(ebb_stats *out, const ebb__account *a)
 {
     ebb__account *p = unconst(a);
+    size_t apart[N_KINDS] = {0};
+    tree_lock(p);
+    size_t slack = apart_sum(apart, p);
     account_lock(p);
+    p->used -= slack;
     out->used_bytes = p->used;
     out->peak_bytes = p->peak;
     out->budget_bytes = p->budget;
     memset(out->bytes, 0, sizeof out->bytes);
     memset(out->peak_by_kind, 0, sizeof out->peak_by_kind);
     bytes_by_kind(out->bytes, p);
+    for (int k = 0; k < N_KINDS; k++) out->bytes[k] += apart[k];
     memcpy(out->peak_by_kind, p->peak_by_kind, sizeof p->peak_by_kind);
     const char *op = p->peak_op;
     account_unlock(p);
+    tree_unlock(p);
     snprintf(out->peak_op, sizeof out->peak_op, "%s", op ? op : "");
 }
 
 void ebb__account_reset_peak(ebb__account *a)
 {
+    size_t apart[N_KINDS] = {0};
+    tree_lock(a);
+    size_t slack = apart_sum(apart, a);
     account_lock(a);
+    a->used -= slack;
     a->peak = a->used;
     bytes_by_kind(a->peak_by_kind, a);
+    for (int k = 0; k < EBB_KIND_CACHE; k++) a->peak_by_kind[k] += apart[k];
     a->peak_op = NULL;
     account_unlock(a);
+    tree_unlock(a);
 }
 
 ebb_budget_report *ebb__budget_report(void)

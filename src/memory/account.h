@@ -23,9 +23,10 @@ ebb_status ebb__account_charge(ebb__account *a, ebb_kind kind, size_t bytes);
 /* The same without a failure recorded: for callers that can make room and try again. */
 bool ebb__account_try(ebb__account *a, ebb_kind kind, size_t bytes);
 void ebb__account_discharge(ebb__account *a, ebb_kind kind, size_t bytes);
-/* The same for a and its ancestors below `end`, which keeps the bytes. */
+/* The same for a and its ancestors below `end`, which keeps the bytes (pooled: that lie in a
+ * slab; others only where an ancestor has a budget). */
 void ebb__account_discharge_below(ebb__account *a, const ebb__account *end, ebb_kind kind,
-                                  size_t bytes);
+                                  size_t bytes, bool pooled);
 /* Bytes change their kind: never fails. */
 void ebb__account_move(ebb__account *a, ebb_kind from, ebb_kind to, size_t bytes);
 /* Where a root's account counts bytes that lie in a slab: in the parts of its pool, so that

@@ -3,7 +3,8 @@
  *
  * Invariant: a dropped value with uses holds a use of each input of its recipe, so what it
  * takes to make it again stays: resident inputs keep their bytes, dropped ones hold their own
- * inputs.
+ * inputs. An input elsewhere is resident or lost, and is a source: where it is lost, which
+ * nobody told the record, it turns out here that the value cannot be made again.
  * SPDX-License-Identifier: MIT */
 #include "memory/memory.h"
 
@@ -22,17 +23,36 @@ bool ebb__value_can_drop(ebb__value *v)
     return can;
 }
 
-/* v is dropped and has come to be needed; so, then, are dropped inputs that were not. */
-static void inputs_use(ebb__value *v)
+/* Takes a use, for a dropped value of another memory; false where there are no bytes. */
+static bool elsewhere_use(ebb__value *v)
+{
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    if (atomic_fetch_add_explicit(&v->uses, 1, memory_order_relaxed) == 0)
+        atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ebb__big_of(v)->n_needs, 1, memory_order_release);
+    bool there = v->state == EBB__VALUE_RESIDENT;
+    ebb__memory_leave_unchanged(m);
+    return there;
+}
+
+/* v is dropped and has come to be needed; so, then, are dropped inputs that were not. Returns a
+ * record on the way that reads a value lost elsewhere; NULL: there is none. */
+static ebb__record *inputs_use(ebb__memory *m, ebb__value *v)
 {
     ebb__big *list = ebb__big_of(v);
+    ebb__record *unsound = NULL;
     list->work = NULL;
     while (list) {
-        const ebb__record *r = ebb__recipe_of(&list->value);
+        ebb__record *r = ebb__recipe_of(&list->value);
         list = list->work;
         for (uint32_t i = 0; i < r->n_in; i++) {
             ebb__value *in = r->in[i];
             if (!in || in->tiny) continue;
+            if (ebb__is_elsewhere(m, in)) {
+                if (!elsewhere_use(in)) unsound = r;
+                continue;
+            }
             if (atomic_fetch_add_explicit(&in->uses, 1, memory_order_relaxed) != 0) continue;
             EBB_ASSERT(in->state == EBB__VALUE_DROPPED);
             atomic_fetch_add_explicit(&in->refs, 1, memory_order_relaxed);
@@ -40,6 +60,19 @@ static void inputs_use(ebb__value *v)
             list = ebb__big_of(in);
         }
     }
+    return unsound;
+}
+
+/* The resident value comes to need what makes it; false where that is lost. */
+static bool recipe_need(ebb__memory *m, ebb__value *v)
+{
+    ebb__record *unsound = inputs_use(m, v);
+    if (!unsound) return true;
+    ebb__state_set(v, EBB__VALUE_RESIDENT);
+    ebb__inputs_unuse(m, ebb__recipe_of(v));
+    ebb__settle(m);
+    ebb__record_break(m, unsound);
+    return false;
 }
 
 bool ebb__value_drop(ebb__value *v)
@@ -52,11 +85,12 @@ bool ebb__value_drop(ebb__value *v)
     if (can) {
         ebb__state_set(v, EBB__VALUE_DROPPED);
         can = atomic_load(&v->pins) == 0; /* in this order: see ebb__value_pin */
-        if (!can) ebb__state_set(v, EBB__VALUE_RESIDENT);
-    }
-    if (can) {
-        ebb__bytes_free(m, v);
-        if (atomic_load_explicit(&v->uses, memory_order_relaxed)) inputs_use(v);
+        if (can && atomic_load_explicit(&v->uses, memory_order_relaxed))
+            can = recipe_need(m, v);
+        if (can)
+            ebb__bytes_free(m, v);
+        else
+            ebb__state_set(v, EBB__VALUE_RESIDENT);
     }
     ebb__memory_leave(m);
     return can;

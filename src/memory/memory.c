@@ -1,7 +1,7 @@
-/* memory.c - the memory of a root context: pool, arena, mutex, and what they hold in the
+/* memory.c - the memories of a tree of contexts: pool, arenas, mutexes, and what they hold in the
  * account.
  *
- * Invariants: the root's budget holds at least its blocks in use and all slabs, at every
+ * Invariants: a root's budget holds at least its blocks in use and all slabs, at every
  * moment; a chunk or slab that would go beyond it is taken only after empty chunks have gone
  * back.
  * SPDX-License-Identifier: MIT */
@@ -19,7 +19,7 @@ _Static_assert(sizeof(ebb__large) % 16 == 0, "what follows the header is aligned
 static void *slab_more(void *user)
 {
     ebb__memory *m = user;
-    ebb_context *root = m->root;
+    ebb_context *root = m->owner;
     if (ebb__room_charge(root, EBB_KIND_BOOKKEEPING, EBB__SLAB_BYTES) != EBB_OK) return NULL;
     size_t budget = ebb__account_budget(root->account);
     if (budget) {
@@ -43,7 +43,7 @@ static void *slab_more(void *user)
 static void slab_less(void *user, void *slab)
 {
     ebb__memory *m = user;
-    ebb__free(&m->root->allocator, slab, EBB__SLAB_BYTES);
+    ebb__free(&m->owner->allocator, slab, EBB__SLAB_BYTES);
 }
 
 ebb_status ebb__object_refused(size_t bytes)
@@ -55,32 +55,81 @@ ebb_status ebb__object_refused(size_t bytes)
 
 /* ---- create and destroy ------------------------------------------------------------------ */
 
+static void list_lock(ebb__memory *top)
+{
+    if (!top->single_threaded) pthread_mutex_lock(&top->list_mutex);
+}
+
+static void list_unlock(ebb__memory *top)
+{
+    if (!top->single_threaded) pthread_mutex_unlock(&top->list_mutex);
+}
+
+static void memory_link(ebb__memory *m)
+{
+    ebb__memory *top = m->top;
+    list_lock(top);
+    m->next = top->first;
+    m->prev = &top->first;
+    if (m->next) m->next->prev = &m->next;
+    top->first = m;
+    atomic_fetch_add_explicit(&top->n_memories, 1, memory_order_relaxed);
+    list_unlock(top);
+}
+
+static void memory_unlink(ebb__memory *m)
+{
+    list_lock(m->top);
+    *m->prev = m->next;
+    if (m->next) m->next->prev = m->prev;
+    atomic_fetch_sub_explicit(&m->top->n_memories, 1, memory_order_relaxed);
+    list_unlock(m->top);
+}
+
 static void memory_free(ebb__memory *m)
 {
     ebb__arena_destroy(m->arena);
     pthread_mutex_destroy(&m->mutex);
-    ebb__free(&m->root->allocator, m, sizeof *m);
+    pthread_mutex_destroy(&m->list_mutex);
+    ebb__free(&m->owner->allocator, m, sizeof *m);
 }
 
-ebb_status ebb__memory_create(ebb_context *ctx)
+static ebb_status memory_make(ebb__memory **out, ebb_context *owner)
 {
-    if (ctx->parent) {
-        ctx->memory = ctx->root->memory;
-        ctx->pool = ctx->root->pool;
-        return EBB_OK;
-    }
-    ebb__memory *m = ebb__alloc(&ctx->allocator, sizeof *m, 64);
+    ebb__memory *m = ebb__alloc(&owner->allocator, sizeof *m, 64);
     if (!m)
         return ebb__fail(EBB_E_NOMEM, "the allocator refused %zu bytes for a context",
                          sizeof *m);
-    *m = (ebb__memory){.single_threaded = ctx->single_threaded, .root = ctx};
+    *m = (ebb__memory){.single_threaded = owner->single_threaded, .owner = owner};
+    m->top = owner->parent ? owner->root->memory : m;
     ebb__mutex_init(&m->mutex);
-    m->arena = ebb__arena_create(&ctx->allocator);
+    ebb__mutex_init(&m->list_mutex);
+    m->arena = ebb__arena_create(&owner->allocator);
     if (!m->arena) {
         memory_free(m);
         return ebb__fail(EBB_E_NOMEM, "the allocator refused the bytes for a context");
     }
-    ctx->memory = m; /* slab_more asks the context's */
+    memory_link(m);
+    *out = m;
+    return EBB_OK;
+}
+
+static ebb_status child_create(ebb_context *ctx)
+{
+    ctx->pool = ctx->root->pool;
+    for (const ebb_context *above = ctx->parent; above; above = above->parent) {
+        if (!ebb__account_budget(above->account)) continue;
+        ctx->memory = ctx->parent->memory;
+        return EBB_OK;
+    }
+    return memory_make(&ctx->memory, ctx);
+}
+
+ebb_status ebb__memory_create(ebb_context *ctx)
+{
+    if (ctx->parent) return child_create(ctx);
+    EBB_TRY(memory_make(&ctx->memory, ctx)); /* slab_more asks the context's */
+    ebb__memory *m = ctx->memory;
     ctx->pool =
         ebb__pool_create(&(ebb__pool_source){.more = slab_more, .less = slab_less, .user = m},
                          ctx->single_threaded);
@@ -97,10 +146,11 @@ void ebb__memory_destroy(ebb_context *ctx)
 {
     ebb__memory *m = ctx->memory;
     ctx->memory = NULL;
-    if (ctx->parent || !m) {
+    if (!m || m->owner != ctx) {
         ctx->pool = NULL;
         return;
     }
+    EBB_ASSERT(!ctx->parent || (!m->all && !m->large));
     for (ebb__big *b = m->all; b; b = b->next) {
         if (!b->value.external) continue;
         ebb__external *e = (ebb__external *)b;
@@ -110,54 +160,87 @@ void ebb__memory_destroy(ebb_context *ctx)
         next = large->next;
         ebb__free(&ctx->allocator, large, large->bytes);
     }
-    ebb__account_set_pool(ctx->account, NULL);
-    ebb__pool_destroy(ctx->pool);
+    memory_unlink(m);
+    if (!ctx->parent) {
+        ebb__account_set_pool(ctx->account, NULL);
+        ebb__pool_destroy(ctx->pool);
+    }
     ctx->pool = NULL;
     memory_free(m);
 }
 
+/* ---- all memories of a tree -------------------------------------------------------------- */
+
+static bool is_within(const ebb_context *ctx, const ebb_context *ancestor)
+{
+    while (ctx && ctx != ancestor) ctx = ctx->parent;
+    return ctx != NULL;
+}
+
+void ebb__memories_each(const ebb_context *ctx, void (*each)(void *user, ebb__memory *m),
+                        void *user)
+{
+    ebb__memory *top = ctx->memory->top;
+    list_lock(top);
+    for (ebb__memory *m = top->first; m; m = m->next) {
+        if (m != ctx->memory && !is_within(m->owner, ctx)) continue;
+        ebb__memory_enter(m);
+        each(user, m);
+        ebb__memory_leave_unchanged(m);
+    }
+    list_unlock(top);
+}
+
+static void holes_add(void *user, ebb__memory *m)
+{
+    *(size_t *)user += ebb__arena_chunk_bytes(m->arena) - ebb__arena_used_bytes(m->arena);
+}
+
 void ebb__memory_stats(ebb_stats *out, const ebb_context *ctx)
 {
+    if (ctx->memory->owner != ctx) return;
+    size_t holes = 0;
+    ebb__memories_each(ctx, holes_add, &holes);
+    out->bytes[EBB_KIND_CACHE] += holes;
     if (ctx->parent) return;
-    ebb__memory *m = ctx->memory;
     ebb__pool_stats pool;
     ebb__pool_stats_get(&pool, ctx->pool);
     size_t unused = pool.slab_bytes - pool.object_bytes;
     /* while calls are in progress the pool's sums may not belong together */
     if (unused > out->bytes[EBB_KIND_BOOKKEEPING]) unused = out->bytes[EBB_KIND_BOOKKEEPING];
-    ebb__memory_enter(m);
-    size_t holes = ebb__arena_chunk_bytes(m->arena) - ebb__arena_used_bytes(m->arena);
-    ebb__memory_leave(m);
     out->bytes[EBB_KIND_BOOKKEEPING] -= unused;
     out->used_bytes -= unused;
-    out->bytes[EBB_KIND_CACHE] += unused + holes;
+    out->bytes[EBB_KIND_CACHE] += unused;
+}
+
+static void trim(void *user, ebb__memory *m)
+{
+    (void)user;
+    ebb__arena_trim(m->arena);
 }
 
 void ebb__memory_trim(ebb_context *ctx)
 {
-    ebb__memory *m = ctx->memory;
-    ebb__memory_enter(m);
-    ebb__arena_trim(m->arena);
-    ebb__memory_leave(m);
+    ebb__memories_each(ctx, trim, NULL);
 }
 
 void ebb__memory_set_pressure(ebb_context *ctx, ebb__pressure_fn fn)
 {
-    ctx->memory->pressure = fn;
+    ctx->memory->top->pressure = fn;
 }
 
 void ebb__memory_set_trace(ebb_context *ctx, ebb__memory_trace_fn fn, void *user)
 {
-    ctx->memory->trace = fn;
-    ctx->memory->trace_user = user;
+    ctx->memory->top->trace = fn;
+    ctx->memory->top->trace_user = user;
 }
 
 /* ---- charged bytes ----------------------------------------------------------------------- */
 
 static bool pressure(ebb_context *ctx, size_t bytes)
 {
-    ebb__memory *m = ctx->memory;
-    return m->pressure && m->pressure(ctx, bytes);
+    const ebb__memory *top = ctx->memory->top;
+    return top->pressure && top->pressure(ctx, bytes);
 }
 
 ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes)
@@ -179,7 +262,7 @@ ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind
                             ebb__big *list)
 {
     ebb__memory *m = ctx->memory;
-    size_t budget = ebb__account_budget(m->root->account);
+    size_t budget = ebb__account_budget(m->owner->account);
     unsigned side = ebb__pool_part_get(ctx->pool)->number;
     EBB_TRY(ebb__room_charge(ctx, kind, bytes));
     for (;;) {
@@ -243,7 +326,7 @@ ebb_status ebb__large_alloc(void **out, ebb_context *ctx, size_t bytes)
     ebb__memory *m = ctx->memory;
     size_t total = bytes + sizeof(ebb__large);
     EBB_TRY(ebb__room_charge(ctx, EBB_KIND_BOOKKEEPING, total));
-    ebb__large *large = ebb__alloc(&m->root->allocator, total, 64);
+    ebb__large *large = ebb__alloc(&m->owner->allocator, total, 64);
     if (!large) {
         ebb__account_discharge(ctx->account, EBB_KIND_BOOKKEEPING, total);
         return ebb__fail(EBB_E_NOMEM, "the allocator refused %zu bytes", total);
@@ -271,5 +354,5 @@ void ebb__large_free(ebb_context *ctx, void *p, size_t bytes)
     *large->prev = large->next;
     if (large->next) large->next->prev = large->prev;
     ebb__account_discharge(ctx->account, EBB_KIND_BOOKKEEPING, large->bytes);
-    ebb__free(&m->root->allocator, large, large->bytes);
+    ebb__free(&m->owner->allocator, large, large->bytes);
 }

@@ -1,4 +1,11 @@
-/* memory.h - inside src/memory: the memory of a root context, and what its mutex guards.
+/* memory.h - inside src/memory: the memory of a context, and what its mutex guards.
+ *
+ * Where an ancestor has a budget, all below share the memory of that ancestor, so that room can
+ * be made for any of them in one arena; otherwise each context has a memory of its own and its
+ * threads meet no others'. Values of another memory are read by a memory's records ("elsewhere":
+ * only ever an ancestor's): the record holds refs and uses of them but is not in their lists of
+ * readers, so that nobody who writes or frees them needs the child's mutex; it finds out later
+ * (see drop.c). Their last use or ref goes once the own mutex has been given back.
  *
  * What happens when bytes are no longer needed can set off more of the same without bound, so
  * it is put on work lists, which are linked through the objects themselves (a free path
@@ -24,8 +31,9 @@ struct ebb__big {
     ebb__value value;
     ebb__big *work;         /* the next in the one work list it is in */
     ebb__big *gone;         /* the next in the list of those waiting for callbacks */
-    ebb__big *next, **prev; /* all values of the root context that are not tiny */
+    ebb__big *next, **prev; /* all values of the memory that are not tiny */
     uint32_t n_gone;        /* times its bytes went without the callbacks having been made */
+    atomic_uint n_needs;    /* of its uses, those by dropped values elsewhere */
 };
 
 /* One whose bytes are, or were once, the user's memory. */
@@ -47,13 +55,19 @@ typedef struct ebb__large ebb__large; /* an object larger than the pool's */
 struct ebb__memory {
     /* read by every call: on a line of their own, away from what threads take turns at */
     bool single_threaded;
-    ebb_context *root;
+    ebb_context *owner;
+    ebb__memory *top; /* the root's */
     ebb__arena *arena;
-    atomic_size_t slab_bytes, scratch_bytes;
+    /* of the root's only */
     ebb__pressure_fn pressure;
     ebb__memory_trace_fn trace;
     void *trace_user;
+    atomic_uint n_memories;     /* in the list */
+    pthread_mutex_t list_mutex; /* taken before any other: the list of all in the tree */
+    ebb__memory *first;
+    ebb__memory *next, **prev;
     _Alignas(64) pthread_mutex_t mutex;
+    atomic_size_t slab_bytes, scratch_bytes;
     /* under the mutex */
     ebb__big *all;
     ebb__large *large;
@@ -63,6 +77,7 @@ struct ebb__memory {
     ebb__big *gone;
     ebb__value *gone_tiny; /* dead; wait for the trace */
     ebb__dead_object *dead_objects;
+    ebb__big *elsewhere; /* other memories': their last use, or ref where none is left, goes */
 };
 
 static inline ebb__big *ebb__big_of(ebb__value *v)
@@ -71,6 +86,10 @@ static inline ebb__big *ebb__big_of(ebb__value *v)
     return (ebb__big *)v;
 }
 
+static inline bool ebb__is_elsewhere(const ebb__memory *m, const ebb__value *v)
+{
+    return v->ctx->memory != m;
+}
 static inline void ebb__memory_enter(ebb__memory *m)
 {
     if (!m->single_threaded) pthread_mutex_lock(&m->mutex);
@@ -89,8 +108,17 @@ static inline void ebb__state_set(ebb__value *v, unsigned state)
 {
     __atomic_store_n(&v->state, (uint8_t)state, __ATOMIC_SEQ_CST);
 }
-/* Settles the work lists, gives the mutex back, then frees what died and makes the callbacks
- * due. */
+/* 0: a source; for whoever does not hold the value's mutex. */
+static inline uint16_t ebb__depth_get(const ebb__value *v)
+{
+    return __atomic_load_n(&v->depth, __ATOMIC_RELAXED);
+}
+static inline void ebb__depth_set(ebb__value *v, uint16_t depth)
+{
+    __atomic_store_n(&v->depth, depth, __ATOMIC_RELAXED);
+}
+/* Settles the work lists, gives the mutex back, lets go of what lies elsewhere, then frees what
+ * died and makes the callbacks due. */
 void ebb__memory_leave(ebb__memory *m);
 
 /* Counts up from at least one, by a caller who holds one. */
@@ -138,12 +166,15 @@ ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes);
 ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind,
                             ebb__big *list);
 void ebb__list_insert(ebb__memory *m, ebb__big *b); /* under the mutex */
+/* Calls `each` under the mutex of every memory that ctx or a context below uses. */
+void ebb__memories_each(const ebb_context *ctx, void (*each)(void *user, ebb__memory *m),
+                        void *user);
 
 /* ---- settle.c, all under the mutex ------------------------------------------------------- */
 void ebb__settle(ebb__memory *m);
-/* A use less; the value may become idle. */
+/* A use less; the value may become idle. It may lie elsewhere. */
 void ebb__use_drop(ebb__memory *m, ebb__value *v);
-/* A ref less of a value that is not tiny, or tiny; the struct may go. */
+/* A ref less of a value that is not tiny, or tiny; the struct may go. It may lie elsewhere. */
 void ebb__ref_drop(ebb__memory *m, ebb__value *v);
 /* A resident value's bytes go; state is the caller's to set. */
 void ebb__bytes_free(ebb__memory *m, ebb__value *v);
@@ -167,7 +198,7 @@ void ebb__tiny_free(ebb__value *v);
 void ebb__trace_event(ebb__memory *m, const ebb__value *v, bool made);
 static inline void ebb__trace_made(ebb__memory *m, const ebb__value *v)
 {
-    if (m->trace) ebb__trace_event(m, v, true);
+    if (m->top->trace) ebb__trace_event(m, v, true);
 }
 
 /* ---- record.c ---------------------------------------------------------------------------- */

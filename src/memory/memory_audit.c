@@ -1,4 +1,4 @@
-/* memory_audit.c - all values of a memory, and a check of every invariant that can be seen from
+/* memory_audit.c - all values of the memories of a tree, and a check of every invariant that can be seen from
  * them.
  * SPDX-License-Identifier: MIT */
 #include "memory/memory.h"
@@ -36,6 +36,8 @@ static const char *recipe_check(const ebb__value *v)
     for (uint32_t i = 0; i < r->n_in; i++) {
         const ebb__value *in = r->in[i];
         if (!in || in->tiny) continue;
+        bool elsewhere = in->ctx->memory != v->ctx->memory;
+        if (elsewhere) continue; /* it comes out when the value is dropped */
         if (in->state == EBB__VALUE_LOST) return "a recipe in force reads a lost value";
         if (in->depth >= v->depth) return "a recipe's input is as deep as its output";
     }
@@ -53,40 +55,58 @@ static const char *value_check(const ebb__value *v)
         return "a dropped value has no recipe";
     if (v->state == EBB__VALUE_LOST && ebb__recipe_of(v)) return "a lost value has a recipe";
     if (v->state == EBB__VALUE_RESIDENT && !uses) return "bytes are kept that nobody needs";
-    if (v->moved && v->state != EBB__VALUE_LOST) return "a moved value has bytes";
+    size_t n_needs = atomic_load(&((const ebb__big *)v)->n_needs);
+    bool apart = v->ctx->memory->top->first->next; /* there is more than one memory */
+    if (v->moved && v->state != EBB__VALUE_LOST && !apart) return "a moved value has bytes";
     if (!v->moved) {
         const char *fault = readers_check(v, &n_reads, &n_uses);
         if (fault) return fault;
     }
     if (v->state == EBB__VALUE_LOST && n_reads) return "a lost value has readers";
-    if (refs != (uses > 0) + n_reads) return "a value's refs are miscounted";
-    if (uses < n_uses) return "a dropped value does not hold its inputs";
+    size_t least = (uses > 0) + n_reads;
+    if (refs < least || (refs > least && !apart)) return "a value's refs are miscounted";
+    if (n_needs && (!apart || !v->data)) return "a value is needed elsewhere and is not there";
+    if (uses < n_uses + n_needs) return "a dropped value does not hold its inputs";
     return recipe_check(v);
+}
+
+static void audit(void *user, ebb__memory *m)
+{
+    const char **fault = user;
+    size_t bytes = 0;
+    if (*fault) return;
+    *fault = ebb__arena_check(m->arena);
+    ebb__big *const *link = &m->all;
+    for (const ebb__big *b = m->all; b && !*fault; b = b->next) {
+        if (b->prev != link) *fault = "the list of values is broken";
+        link = &b->next;
+        if (b->value.ctx->memory != m) *fault = "a value is in the list of another memory";
+        if (!*fault) *fault = value_check(&b->value);
+        if (b->value.data && !b->value.external) bytes += b->value.bytes;
+    }
+    if (!*fault && bytes + atomic_load(&m->scratch_bytes) != ebb__arena_used_bytes(m->arena))
+        *fault = "blocks in use are not those of values and scratch";
 }
 
 const char *ebb__memory_check(ebb_context *ctx)
 {
-    ebb__memory *m = ctx->memory;
-    size_t bytes = 0;
-    ebb__memory_enter(m);
-    const char *fault = ebb__arena_check(m->arena);
-    ebb__big *const *link = &m->all;
-    for (const ebb__big *b = m->all; b && !fault; b = b->next) {
-        if (b->prev != link) fault = "the list of values is broken";
-        link = &b->next;
-        if (!fault) fault = value_check(&b->value);
-        if (b->value.data && !b->value.external) bytes += b->value.bytes;
-    }
-    if (!fault && bytes + atomic_load(&m->scratch_bytes) != ebb__arena_used_bytes(m->arena))
-        fault = "blocks in use are not those of values and scratch";
-    ebb__memory_leave(m);
+    const char *fault = NULL;
+    ebb__memories_each(ctx, audit, &fault);
     return fault;
+}
+
+typedef struct visitor {
+    void (*each)(void *user, ebb__value *v);
+    void *user;
+} visitor;
+
+static void values_visit(void *user, ebb__memory *m)
+{
+    const visitor *v = user;
+    for (ebb__big *b = m->all; b; b = b->next) v->each(v->user, &b->value);
 }
 
 void ebb__values_each(ebb_context *ctx, void (*each)(void *user, ebb__value *v), void *user)
 {
-    ebb__memory *m = ctx->memory;
-    ebb__memory_enter(m);
-    for (ebb__big *b = m->all; b; b = b->next) each(user, &b->value);
-    ebb__memory_leave(m);
+    ebb__memories_each(ctx, values_visit, &(visitor){each, user});
 }

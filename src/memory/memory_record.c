@@ -123,27 +123,30 @@ size_t ebb__saved_bytes(const ebb_context *ctx)
     return bytes > 0 ? (size_t)bytes : 0; /* parts read one by one may not belong together */
 }
 
-/* The depth of what the record makes; 0 where it cannot be a recipe. */
-static uint32_t link_depth(const ebb__record *r)
+/* The depth of what the record makes; 0 where it cannot be a recipe. Of what lies elsewhere only
+ * sources are read: to make another again would be work in the other memory. */
+static uint32_t link_depth(const ebb__memory *m, const ebb__record *r)
 {
     uint32_t depth = 1;
     for (uint32_t i = 0; i < r->n_in; i++) {
         const ebb__value *v = r->in[i];
         if (!v || v->tiny) continue;
         if (v->state == EBB__VALUE_LOST) return 0;
-        if (v->depth + 1u > depth) depth = v->depth + 1u;
+        uint32_t above = ebb__depth_get(v);
+        if (above && ebb__is_elsewhere(m, v)) return 0;
+        if (above + 1 > depth) depth = above + 1;
     }
     return depth < EBB__RECIPE_DEPTH_MAX ? depth : 0;
 }
 
-static void reads_link(ebb__record *r, bool single_threaded)
+static void reads_link(const ebb__memory *m, ebb__record *r)
 {
     r->broken = false;
     for (uint32_t i = 0; i < r->n_in; i++) {
         ebb__value *v = r->in[i];
         if (!v) continue;
-        ebb__count_up(&v->refs, single_threaded);
-        if (v->tiny) continue;
+        ebb__count_up(&v->refs, m->single_threaded);
+        if (v->tiny || ebb__is_elsewhere(m, v)) continue;
         ebb__read *read = &ebb__record_reads(r)[i];
         read->record = r;
         read->next = v->readers;
@@ -159,7 +162,7 @@ void ebb__record_link(ebb__record *r)
     ebb__memory *m = r->ctx->memory;
     uint32_t n_made = 0;
     ebb__memory_enter(m);
-    uint32_t depth = link_depth(r);
+    uint32_t depth = link_depth(m, r);
     for (uint32_t k = 0; k < r->n_out; k++) {
         ebb__value *v = r->out[k];
         if (!v) continue;
@@ -167,7 +170,7 @@ void ebb__record_link(ebb__record *r)
             EBB_ASSERT(!ebb__recipe_of(v));
             v->recipe = r;
             v->out_index = (uint16_t)k;
-            v->depth = (uint16_t)depth;
+            ebb__depth_set(v, (uint16_t)depth);
             ebb__count_up(&r->refs, m->single_threaded);
             n_made++;
         } else if (!(r->saved_out & ebb__out_bit(k))) {
@@ -175,7 +178,7 @@ void ebb__record_link(ebb__record *r)
         }
     }
     if (n_made) {
-        reads_link(r, m->single_threaded);
+        reads_link(m, r);
     } else {
         for (uint32_t i = 0; i < r->n_in; i++)
             if (!(r->saved_in & ebb__in_bit(i))) r->in[i] = NULL;

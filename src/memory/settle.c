@@ -8,6 +8,10 @@
  *
  * dead: a record nobody holds lets go of what it reads and saves.
  *
+ * elsewhere: values of other memories whose last use or ref goes; each keeps it while it waits,
+ * so only one thread at a time can put a value there, and none of its own memory's lists can
+ * have it.
+ *
  * Invariant: a value is in one list at a time: those in `idle` still have the ref of their
  * uses, those in `lost` have one of the list, and a value without refs is destroyed at once.
  * SPDX-License-Identifier: MIT */
@@ -19,7 +23,7 @@
 static void gone_note(ebb__memory *m, ebb__big *b)
 {
     bool done = b->value.external && ((ebb__external *)b)->done;
-    if (!m->trace && !done) return;
+    if (!m->top->trace && !done) return;
     if (b->n_gone++) return; /* it waits already, in this thread's list or in another's */
     atomic_fetch_add_explicit(&b->value.refs, 1, memory_order_relaxed);
     b->gone = m->gone;
@@ -38,8 +42,26 @@ void ebb__bytes_free(ebb__memory *m, ebb__value *v)
 
 /* ---- counts ------------------------------------------------------------------------------ */
 
+/* count: of uses or refs, of a value of another memory. */
+static void elsewhere_drop(ebb__memory *m, ebb__value *v, atomic_uint *count)
+{
+    unsigned n = atomic_load_explicit(count, memory_order_relaxed);
+    EBB_ASSERT(n > 0);
+    while (n > 1)
+        if (atomic_compare_exchange_weak_explicit(count, &n, n - 1, memory_order_acq_rel,
+                                                  memory_order_relaxed))
+            return;
+    ebb__big *b = ebb__big_of(v);
+    b->work = m->elsewhere;
+    m->elsewhere = b;
+}
+
 void ebb__use_drop(ebb__memory *m, ebb__value *v)
 {
+    if (ebb__is_elsewhere(m, v)) {
+        elsewhere_drop(m, v, &v->uses);
+        return;
+    }
     if (atomic_fetch_sub_explicit(&v->uses, 1, memory_order_acq_rel) != 1) return;
     ebb__big *b = ebb__big_of(v);
     b->work = m->idle;
@@ -66,12 +88,14 @@ static void big_destroy(ebb__memory *m, ebb__big *b)
 void ebb__ref_drop(ebb__memory *m, ebb__value *v)
 {
     if (!v->tiny) {
-        if (atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) == 1)
+        if (ebb__is_elsewhere(m, v))
+            elsewhere_drop(m, v, &v->refs);
+        else if (atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) == 1)
             big_destroy(m, ebb__big_of(v));
         return;
     }
     if (!ebb__count_down(&v->refs, m->single_threaded)) return;
-    if (m->trace) {
+    if (m->top->trace) {
         v->next_gone = m->gone_tiny;
         m->gone_tiny = v;
     } else {
@@ -94,14 +118,19 @@ void ebb__recipe_drop(ebb__memory *m, ebb__value *v)
     uint32_t k = v->out_index;
     if (!(r->saved_out & ebb__out_bit(k))) r->out[k] = NULL;
     v->recipe = NULL;
-    v->depth = 0;
+    ebb__depth_set(v, 0);
     ebb__record_unref(m, r);
 }
 
 void ebb__inputs_unuse(ebb__memory *m, ebb__record *r)
 {
-    for (uint32_t i = 0; i < r->n_in; i++)
-        if (r->in[i] && !r->in[i]->tiny) ebb__use_drop(m, r->in[i]);
+    for (uint32_t i = 0; i < r->n_in; i++) {
+        ebb__value *in = r->in[i];
+        if (!in || in->tiny) continue;
+        if (ebb__is_elsewhere(m, in))
+            atomic_fetch_sub_explicit(&ebb__big_of(in)->n_needs, 1, memory_order_release);
+        ebb__use_drop(m, in);
+    }
 }
 
 /* ---- cascades ---------------------------------------------------------------------------- */
@@ -123,7 +152,7 @@ static void reads_drop(ebb__memory *m, ebb__record *r)
     for (uint32_t i = 0; i < r->n_in; i++) {
         ebb__value *v = r->in[i];
         if (!v) continue;
-        if (!v->tiny) {
+        if (!v->tiny && !ebb__is_elsewhere(m, v)) {
             const ebb__read *read = &ebb__record_reads(r)[i];
             *read->prev = read->next;
             if (read->next) read->next->prev = read->prev;
@@ -276,22 +305,65 @@ static __attribute__((noinline)) void run_callbacks(ebb__big *big, ebb__value *t
     outermost = NULL;
 }
 
-void ebb__memory_leave(ebb__memory *m)
+/* What a thread has to do without the mutexes it took. */
+typedef struct left {
+    ebb__big *big;
+    ebb__value *tiny;
+    ebb__dead_object *dead;
+    ebb__big *elsewhere;
+} left;
+
+/* Settles m, adds what it leaves to `all` and gives the mutex back. */
+static inline void settle_and_unlock(left *all, ebb__memory *m)
 {
     ebb__settle(m);
-    ebb__big *big = m->gone;
-    ebb__value *tiny = m->gone_tiny;
-    ebb__dead_object *dead = m->dead_objects;
+    left own = {m->gone, m->gone_tiny, m->dead_objects, m->elsewhere};
     m->gone = NULL;
     m->gone_tiny = NULL;
     m->dead_objects = NULL;
+    m->elsewhere = NULL;
     if (!m->single_threaded) pthread_mutex_unlock(&m->mutex);
-    if (dead) {
-        ebb__pool_part *part = ebb__pool_part_get(m->root->pool);
-        for (ebb__dead_object *next; dead; dead = next) {
-            next = dead->next;
-            ebb__pool_part_free(part, dead, dead->bytes);
+    /* what is there already, of which there is little or nothing, goes in front */
+    ebb__big **big = &all->big, **elsewhere = &all->elsewhere;
+    ebb__value **tiny = &all->tiny;
+    ebb__dead_object **dead = &all->dead;
+    while (*big) big = &(*big)->gone;
+    while (*tiny) tiny = &(*tiny)->next_gone;
+    while (*dead) dead = &(*dead)->next;
+    while (*elsewhere) elsewhere = &(*elsewhere)->work;
+    *big = own.big;
+    *tiny = own.tiny;
+    *dead = own.dead;
+    *elsewhere = own.elsewhere;
+}
+
+/* The memories of ancestors, one after the other. */
+static __attribute__((noinline)) void elsewhere_settle(left *all)
+{
+    while (all->elsewhere) {
+        ebb__value *v = &all->elsewhere->value;
+        all->elsewhere = all->elsewhere->work;
+        ebb__memory *m = v->ctx->memory;
+        ebb__memory_enter(m);
+        if (atomic_load_explicit(&v->uses, memory_order_relaxed))
+            ebb__use_drop(m, v);
+        else
+            ebb__ref_drop(m, v);
+        settle_and_unlock(all, m);
+    }
+}
+
+void ebb__memory_leave(ebb__memory *m)
+{
+    left all = {0};
+    settle_and_unlock(&all, m);
+    if (all.elsewhere) elsewhere_settle(&all);
+    if (all.dead) {
+        ebb__pool_part *part = ebb__pool_part_get(m->owner->pool);
+        for (ebb__dead_object *next; all.dead; all.dead = next) {
+            next = all.dead->next;
+            ebb__pool_part_free(part, all.dead, all.dead->bytes);
         }
     }
-    if (big || tiny) run_callbacks(big, tiny);
+    if (all.big || all.tiny) run_callbacks(all.big, all.tiny);
 }

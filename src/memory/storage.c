@@ -96,6 +96,32 @@ static ebb_status make_source(ebb__memory *m, ebb__value *v,
     return s;
 }
 
+/* A dropped value of another memory needs v: the storage gets other bytes instead. */
+static ebb_status copy_make(ebb__value **copy, ebb__storage *s, ebb__value *v)
+{
+    if (v->external || atomic_load_explicit(&s->n_maps, memory_order_relaxed))
+        return ebb__fail(EBB_E_MISUSE,
+                         "a tensor whose bytes are mapped or the user's cannot be written to "
+                         "while a child context needs it to make a result again");
+    return ebb__value_create(copy, v->ctx, v->bytes, v->kind);
+}
+
+static bool needed_elsewhere(const ebb__value *v)
+{
+    return atomic_load_explicit(&((const ebb__big *)v)->n_needs, memory_order_acquire) > 0;
+}
+
+/* The storage gets the copy. Under the mutex. */
+static void copy_take(ebb__memory *m, ebb__storage *s, ebb__value *copy, const char *writer)
+{
+    ebb__value *old = s->value;
+    memcpy(copy->data, old->data, old->bytes);
+    old->moved = true;
+    old->moved_by = writer;
+    s->value = copy;
+    ebb__use_drop(m, old);
+}
+
 /* The bytes go over to `fresh`, which becomes the storage's value. Under the mutex. */
 static void bytes_move(ebb__memory *m, ebb__storage *s, ebb__big *fresh, const char *writer)
 {
@@ -142,36 +168,60 @@ void ebb__storage_swap(ebb__storage *s, ebb__storage *own)
     s->version++;
 }
 
+/* Nothing that was dropped needs v any more, and v is resident and a source. Enters and leaves
+ * with the mutex held. */
+static ebb_status readers_settle(ebb__memory *m, ebb__value *old,
+                                 ebb_status (*restore)(ebb__value *dropped))
+{
+    for (;;) {
+        ebb__value *v = dependent_find(old);
+        if (!v && (old->state == EBB__VALUE_DROPPED || ebb__recipe_of(old))) v = old;
+        if (!v) return EBB_OK;
+        EBB_TRY(make_source(m, v, restore));
+    }
+}
+
+/* Has anybody but the storage seen the value: saves and, in other memories, recipes? */
+static bool is_seen(const ebb__memory *m, const ebb__value *v)
+{
+    if (atomic_load_explicit(&v->uses, memory_order_acquire) > 1) return true;
+    return atomic_load_explicit(&m->top->n_memories, memory_order_relaxed) > 1 &&
+           atomic_load_explicit(&v->refs, memory_order_acquire) > 1;
+}
+
 ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
                               ebb_status (*restore)(ebb__value *dropped))
 {
-    ebb__value *old = s->value;
+    ebb__value *old = s->value, *copy = NULL;
     if (old->tiny) return tiny_write(s, writer);
     ebb__memory *m = old->ctx->memory;
     ebb__big *fresh = NULL;
-    ebb_status status = EBB_OK;
-    bool saved = atomic_load_explicit(&old->uses, memory_order_acquire) > 1;
-    if (saved) {
+    if (is_seen(m, old)) {
         fresh = ebb__big_create(old->ctx, old->bytes, old->kind, old->external);
         if (!fresh) return ebb__object_refused(sizeof *fresh);
     }
     ebb__memory_enter(m);
-    for (ebb__value *v; status == EBB_OK;) {
-        v = dependent_find(old);
-        if (!v && (old->state == EBB__VALUE_DROPPED || ebb__recipe_of(old))) v = old;
-        if (!v) break;
-        status = make_source(m, v, restore);
+    ebb_status status = readers_settle(m, old, restore);
+    while (status == EBB_OK && !copy && needed_elsewhere(old)) {
+        ebb__memory_leave(m);
+        status = copy_make(&copy, s, old);
+        ebb__memory_enter(m);
+        if (status == EBB_OK) status = readers_settle(m, old, restore);
     }
     if (status == EBB_OK) {
         while (old->readers) ebb__record_break(m, old->readers->record);
         s->version++;
         /* a save may have been given back meanwhile */
-        if (fresh && atomic_load_explicit(&old->uses, memory_order_acquire) > 1) {
+        if (copy && needed_elsewhere(old)) {
+            copy_take(m, s, copy, writer);
+            copy = NULL;
+        } else if (fresh && is_seen(m, old)) {
             bytes_move(m, s, fresh, writer);
             fresh = NULL;
         }
     }
     ebb__memory_leave(m);
     if (fresh) ebb__object_free(fresh->value.ctx, fresh, ebb__big_bytes(fresh));
+    ebb__value_unuse(copy);
     return status;
 }

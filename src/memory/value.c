@@ -16,8 +16,8 @@ _Static_assert(sizeof(ebb__value) % 16 == 0, "a tiny value's bytes follow it, al
 
 static ebb_status tiny_refused(ebb_context *ctx, ebb_kind kind, size_t bytes)
 {
-    ebb__memory *m = ctx->memory;
-    while (m->pressure && m->pressure(ctx, bytes))
+    const ebb__memory *top = ctx->memory->top;
+    while (top->pressure && top->pressure(ctx, bytes))
         if (ebb__account_try_pooled(ctx->account, kind, bytes)) return EBB_OK;
     return ebb__account_refuse(ctx->account, kind, bytes);
 }
@@ -117,7 +117,7 @@ static void tiny_unuse(ebb__value *v)
 {
     if (!ebb__count_down(&v->refs, v->ctx->single_threaded)) return;
     ebb__memory *m = v->ctx->memory;
-    if (m->trace) ebb__trace_event(m, v, false);
+    if (m->top->trace) ebb__trace_event(m, v, false);
     ebb__tiny_free(v);
 }
 
@@ -143,6 +143,7 @@ void ebb__value_unuse(ebb__value *v)
 void ebb__value_set_kind(ebb__value *v, ebb_kind kind)
 {
     ebb__memory *m = v->ctx->memory;
+    if (v->kind == kind) return;
     if (!v->tiny) ebb__memory_enter(m);
     if (v->tiny)
         ebb__account_move_pooled(v->ctx->account, v->kind, kind, v->bytes);
@@ -157,11 +158,12 @@ void ebb__value_rehome(ebb__value *v, ebb_context *ancestor)
     ebb_context *from = v->ctx;
     while (from && from != ancestor) from = from->parent;
     if (!from) return;
-    EBB_ASSERT(!ebb__recipe_of(v));
     ebb__memory *m = v->ctx->memory;
+    EBB_ASSERT(!ebb__recipe_of(v) && (v->tiny || ancestor->memory == m));
     if (!v->tiny) ebb__memory_enter(m);
     if (v->data && !v->external)
-        ebb__account_discharge_below(v->ctx->account, ancestor->account, v->kind, v->bytes);
+        ebb__account_discharge_below(v->ctx->account, ancestor->account, v->kind, v->bytes,
+                                     v->tiny);
     v->ctx = ancestor;
     if (!v->tiny) ebb__memory_leave(m);
 }
@@ -177,13 +179,10 @@ bool ebb__value_pin(ebb__value *v)
 
 bool ebb__value_unseen(ebb__value *v)
 {
-    if (v->tiny) return atomic_load_explicit(&v->refs, memory_order_acquire) == 1;
-    ebb__memory *m = v->ctx->memory;
-    ebb__memory_enter(m);
-    bool unseen = atomic_load_explicit(&v->uses, memory_order_acquire) == 1 && !v->readers &&
-                  !ebb__recipe_of(v);
-    ebb__memory_leave_unchanged(m);
-    return unseen;
+    /* A ref is that of the uses, or a reader's. Who could add to one has another. */
+    if (atomic_load_explicit(&v->refs, memory_order_acquire) != 1) return false;
+    return v->tiny ||
+           (atomic_load_explicit(&v->uses, memory_order_acquire) == 1 && !ebb__depth_get(v));
 }
 
 void ebb__value_unpin(ebb__value *v)
@@ -200,5 +199,6 @@ void ebb__trace_event(ebb__memory *m, const ebb__value *v, bool made)
                            .value = v,
                            .bytes = v->bytes,
                            .kind = v->kind};
-    if (m->trace) m->trace(m->trace_user, &e);
+    const ebb__memory *top = m->top;
+    if (top->trace) top->trace(top->trace_user, &e);
 }

@@ -22,8 +22,10 @@
  * from the pool.
  *
  * Locks. `refs` and `uses` are atomic. Everything else of non-tiny values, records' links and
- * the arena are guarded by the memory's one mutex (skipped in single-threaded contexts). uses
- * goes from 0 to 1 only under that mutex. No callback runs under it.
+ * the arena are guarded by the mutex of the context's memory (skipped in single-threaded
+ * contexts; a record's context may be below that of what it reads, and have another memory).
+ * uses goes from 0 to 1 only under that mutex. No callback runs under it. A thread that holds
+ * one takes no other but that of a context above.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_MEMORY_VALUE_H
 #define EBB_MEMORY_VALUE_H
@@ -113,15 +115,16 @@ static inline void *ebb__record_tail(const ebb__record *r)
     return ebb__record_reads(r) + (r->is_recipe ? r->n_in : 0);
 }
 
-/* ---- memory of a root context ------------------------------------------------------------ */
+/* ---- memory of a context ----------------------------------------------------------------- */
 typedef struct ebb__memory ebb__memory;
 /* Uses ctx->root, ctx->parent, ctx->allocator, ctx->single_threaded; ctx->account must be set.
- * Sets ctx->pool and ctx->memory: of a root, new ones; of a child, the root's. Slabs of the
+ * Sets ctx->pool, a root's for all below, and ctx->memory: the parent's where a context above
+ * has a budget, else one of its own. Slabs of the
  * pool are charged whole to the root, so that its budget holds for them; as BOOKKEEPING the
  * statistics show the objects in them, the rest as CACHE. Errors: E_NOMEM, E_BUDGET. */
 ebb_status ebb__memory_create(ebb_context *ctx);
 /* A root's goes with all that is left in it; done hooks of adopted values are called. A child
- * must have no values or records left. */
+ * must have no values or records left, nor children of its own. */
 void ebb__memory_destroy(ebb_context *ctx);
 /* Completes an account's stats (of a root) with what pool and arena hold: afterwards
  * BOOKKEEPING counts objects, and CACHE what is free in slabs and chunks. The peak counts slabs
@@ -159,7 +162,12 @@ ebb__value *ebb__value_use(ebb__value *v);              /* the caller holds a us
 void ebb__value_unuse(ebb__value *v);                   /* NULL is ignored */
 void ebb__value_set_kind(ebb__value *v, ebb_kind kind); /* moves the accounted bytes */
 /* The value, of which nobody else holds a use and which has no recipe, counts from now on for
- * `ancestor` where that is an ancestor of its context (and may outlive it): never fails. */
+ * `ancestor` where that is an ancestor of its context (and may outlive it): never fails. It is
+ * tiny, or they share a memory: otherwise its bytes would lie in an arena that goes first. */
+static inline bool ebb__value_may_rehome(const ebb__value *v, const ebb_context *to)
+{
+    return v->tiny || v->ctx->memory == to->memory;
+}
 void ebb__value_rehome(ebb__value *v, ebb_context *ancestor);
 /* Scratch of one kernel: charged as SCRATCH until freed; 64-byte aligned. */
 ebb_status ebb__scratch_alloc(void **out, ebb_context *ctx, size_t bytes);
@@ -174,7 +182,9 @@ void ebb__storage_release(ebb__storage *s);
  * its bytes (and pins) move to a new value and it is marked moved by `writer` (a tiny one keeps
  * them); recipes that read it break, after dropped values that need it were made resident by
  * `restore` and became sources. restore gets a dropped value, of which the caller holds a use,
- * and leaves it resident; it may be NULL where nothing can be dropped. Called by whoever has
+ * and leaves it resident; it may be NULL where nothing can be dropped. While a dropped value of
+ * a child's own memory needs the old one that keeps its bytes and the storage gets a copy;
+ * refused (E_MISUSE) where they are mapped or the user's. Called by whoever has
  * the storage to himself. Errors: restore's, E_NOMEM, E_BUDGET; the content of every value is
  * as it was. */
 ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
@@ -201,14 +211,16 @@ void ebb__record_unsave(ebb__record *r);
 size_t ebb__saved_bytes(const ebb_context *ctx);
 /* The record becomes the recipe of the values out[k] that are not tiny: in[] (set; each value
  * used by the caller meanwhile) are linked as read; out[] gets recipe pointers and depths.
- * Where the depth would reach EBB__RECIPE_DEPTH_MAX, or an input is lost, they stay sources.
+ * Where the depth would reach EBB__RECIPE_DEPTH_MAX, an input is lost or lies in another memory
+ * and is no source, they stay sources.
  * Afterwards out[k] is NULL where the record is neither the recipe of it nor saves it (so too
  * once such a value is gone), in[i] where it neither reads nor saves it. */
 void ebb__record_link(ebb__record *r);
 
 /* ---- drop and restore: the mechanism under recompute and eviction ------------------------ */
 /* Can its bytes be made again: it has a recipe in force. (No input of one is ever lost: losing
- * it would have broken the recipe.) */
+ * it would have broken the recipe. But for inputs in an ancestor's memory, of which that comes
+ * out when the value is to be dropped.) */
 bool ebb__value_can_drop(ebb__value *v);
 /* Drops a resident, unpinned value's bytes; its recipe's inputs gain a use each (and so on).
  * False if it cannot be dropped. */
@@ -232,7 +244,7 @@ bool ebb__value_pin(ebb__value *v);
 bool ebb__value_unseen(ebb__value *v);
 void ebb__value_unpin(ebb__value *v);
 
-/* Each value of the root context that is not tiny, in or out of memory. Under the mutex: `each`
+/* Each value that is not tiny of the memories of ctx and the contexts below, in or out of memory. Under the mutex: `each`
  * calls nothing of the memory's. */
 void ebb__values_each(ebb_context *ctx, void (*each)(void *user, ebb__value *v), void *user);
 
