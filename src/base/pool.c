@@ -325,7 +325,10 @@ void ebb__pool_stats_get(ebb__pool_stats *out, const ebb__pool *head)
         out->n_objects += n;
         out->object_bytes += n * class_bytes(klass);
     }
-    out->slab_bytes = ((const pool *)head)->n_slabs * EBB__SLAB_BYTES;
+    pool *all = (pool *)(uintptr_t)head; /* its lock is not part of its value */
+    ebb__lock_take(&all->lock);
+    out->slab_bytes = all->n_slabs * EBB__SLAB_BYTES;
+    ebb__lock_give(&all->lock);
 }
 
 static void slab_each(slab *s, void (*each)(void *user, void *object), void *user)

@@ -45,11 +45,11 @@ void ebb__bytes_free(ebb__memory *m, ebb__value *v)
 /* count: of uses or refs, of a value of another memory. */
 static void elsewhere_drop(ebb__memory *m, ebb__value *v, atomic_uint *count)
 {
-    unsigned n = atomic_load_explicit(count, memory_order_relaxed);
+    unsigned n = atomic_load_explicit(count, memory_order_acquire);
     EBB_ASSERT(n > 0);
     while (n > 1)
         if (atomic_compare_exchange_weak_explicit(count, &n, n - 1, memory_order_acq_rel,
-                                                  memory_order_relaxed))
+                                                  memory_order_acquire))
             return;
     ebb__big *b = ebb__big_of(v);
     b->work = m->elsewhere;
