@@ -66,9 +66,21 @@ bool gen_is_public(const ebb_op *op)
     return !(op->flags & EBB_OP_PRIVATE);
 }
 
-const char *gen_returns(const ebb_op *op)
+void gen_each(FILE *f, gen_each_fn fn)
 {
-    bool one = op->n_out == 1 && !(op->flags & EBB_OP_VARIADIC_OUT);
+    char name[64];
+    for (int i = 0; i < EBB__N_OPS; i++) {
+        const ebb_op *op = ebb__op_table[i];
+        if (gen_is_public(op)) fn(f, op, op->name, false);
+        if (!ebb__op_in_place(op)) continue;
+        snprintf(name, sizeof name, "%s_", op->name);
+        fn(f, op, name, true);
+    }
+}
+
+const char *gen_returns(const ebb_op *op, bool in_place)
+{
+    bool one = !in_place && op->n_out == 1 && !(op->flags & EBB_OP_VARIADIC_OUT);
     return one ? "ebb_tensor *" : "ebb_status ";
 }
 

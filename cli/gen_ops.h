@@ -26,8 +26,12 @@ int gen_attr_length(const ebb_attr_spec *a);
 void gen_params(gen_list *out, const ebb_op *op);
 void gen_args(gen_list *out, const ebb_op *op);
 /* What it returns: "ebb_tensor *" or "ebb_status ". */
-const char *gen_returns(const ebb_op *op);
+const char *gen_returns(const ebb_op *op, bool in_place);
 bool gen_is_public(const ebb_op *op);
+/* Calls fn for each public function: `name` is the operation's, or that with "_" of its variant in
+ * place, which returns a status. */
+typedef void (*gen_each_fn)(FILE *f, const ebb_op *op, const char *name, bool in_place);
+void gen_each(FILE *f, gen_each_fn fn);
 
 /* head, the items with ", " between, tail; continued under the end of head. */
 void gen_write_list(FILE *f, const char *head, const gen_list *items, const char *tail);

@@ -114,26 +114,31 @@ static void write_run(FILE *f, const ebb_op *op, const char *attr)
     }
 }
 
-static void write_call(FILE *f, const ebb_op *op)
+static void write_call(FILE *f, const ebb_op *op, const char *name, bool in_place)
 {
     char text[128];
     gen_list params;
     gen_params(&params, op);
-    bool one = op->n_out == 1 && !(op->flags & EBB_OP_VARIADIC_OUT);
+    bool one = !in_place && op->n_out == 1 && !(op->flags & EBB_OP_VARIADIC_OUT);
     fputc('\n', f);
-    if (op->attr_bytes) write_attr_struct(f, op);
-    snprintf(text, sizeof text, "%sebb_%s(", gen_returns(op), op->name);
+    /* Its plain variant has come before. */
+    if (op->attr_bytes && !(in_place && gen_is_public(op))) write_attr_struct(f, op);
+    snprintf(text, sizeof text, "%sebb_%s(", gen_returns(op, in_place), name);
     gen_write_list(f, text, &params, ")\n");
     fputs("{\n", f);
     if (op->attr_bytes) write_pack(f, op, one ? "NULL" : NULL);
     write_inputs(f, op);
-    write_run(f, op, op->attr_bytes ? "&attr" : "NULL");
+    const char *attr = op->attr_bytes ? "&attr" : "NULL";
+    if (in_place)
+        fprintf(f, "    return ebb__run_in_place(&ebb__op_%s, \"%s\", %s, %d, in);\n", op->name,
+                name, attr, op->n_in);
+    else
+        write_run(f, op, attr);
     fputs("}\n", f);
 }
 
 void gen_calls(FILE *f)
 {
     fputs(head_text, f);
-    for (int i = 0; i < EBB__N_OPS; i++)
-        if (gen_is_public(ebb__op_table[i])) write_call(f, ebb__op_table[i]);
+    gen_each(f, write_call);
 }

@@ -66,7 +66,12 @@ static void write_op(FILE *f, const ebb_op *op)
     fprintf(f, "\n## %s\n\n", op->name);
     if (gen_is_public(op)) {
         gen_params(&params, op);
-        snprintf(text, sizeof text, "%sebb_%s(", gen_returns(op), op->name);
+        snprintf(text, sizeof text, "%sebb_%s(", gen_returns(op, false), op->name);
+        fputs("```c\n", f);
+        gen_write_list(f, text, &params, ");\n```\n\n");
+    } else if (ebb__op_in_place(op)) {
+        gen_params(&params, op);
+        snprintf(text, sizeof text, "ebb_status ebb_%s_(", op->name);
         fputs("```c\n", f);
         gen_write_list(f, text, &params, ");\n```\n\n");
     } else {
@@ -75,6 +80,8 @@ static void write_op(FILE *f, const ebb_op *op)
     gen_write_text(f, op->doc, "", 0);
     fputs("\n\n", f);
     write_attrs(f, op);
+    if (gen_is_public(op) && ebb__op_in_place(op))
+        fprintf(f, "* in place: `ebb_%s_`\n", op->name);
     write_gradient(f, op);
     fprintf(f, "* redo: %s%s\n",
             op->flags & EBB_OP_VIEW          ? "free, a view"

@@ -18,6 +18,15 @@ static const char head_text[] =
     " * failure. Errors common to all: E_MISUSE no open scope, a stale handle, an option that\n"
     " * must be zero; E_SHAPE, E_DTYPE and E_RANGE where inputs and attributes do not fit;\n"
     " * E_BUDGET; E_NOMEM. Options may be NULL; zero is the default of every member.\n"
+    " *\n"
+    " * ebb_NAME_ puts the result in the place of its first input, which keeps dtype and "
+    "shape.\n"
+    " * While an input is tracked and the scope records, the handle gets the result with its\n"
+    " * history: E_GRAPH on a leaf, and where other tensors share the bytes. Else the bytes "
+    "are\n"
+    " * written, which all views see; E_MISUSE on an expanded tensor. A backward that saved "
+    "them\n"
+    " * is refused naming both operations.\n"
     " * docs/ops.md has the whole table.\n"
     " *\n"
     " * SPDX-License-Identifier: MIT */\n"
@@ -95,13 +104,19 @@ static void write_options(FILE *f, int id)
     fprintf(f, "    uint64_t reserved[4]; /* zero */\n} ebb_%s_options;\n", op->options);
 }
 
-static void write_prototype(FILE *f, const ebb_op *op)
+static void write_prototype(FILE *f, const ebb_op *op, const char *name, bool in_place)
 {
     char text[128];
     gen_list params;
     gen_params(&params, op);
     fputs("\n", f);
-    if (op->options) write_options(f, op->id);
+    bool again = in_place && gen_is_public(op); /* its plain variant has come before */
+    if (op->options && !again) write_options(f, op->id);
+    if (again) {
+        snprintf(text, sizeof text, "EBB_API EBB_NODISCARD ebb_status ebb_%s(", name);
+        gen_write_list(f, text, &params, ");\n");
+        return;
+    }
     fputs("/* ", f);
     gen_write_text(f, op->doc, " * ", 3);
     for (const ebb_attr_spec *a = op->attrs; a && a->name; a++) {
@@ -112,11 +127,12 @@ static void write_prototype(FILE *f, const ebb_op *op)
     for (int i = 0; i < op->n_in; i++)
         if (op->optional >> i & 1) fprintf(f, "\n *   %-10s may be EBB_NONE", op->arg[i]);
     fputs(" */\n", f);
-    snprintf(text, sizeof text, "EBB_API EBB_NODISCARD %sebb_%s(", gen_returns(op), op->name);
+    snprintf(text, sizeof text, "EBB_API EBB_NODISCARD %sebb_%s(", gen_returns(op, in_place),
+             name);
     gen_write_list(f, text, &params, ");\n");
 }
 
-static void write_wrapper(FILE *f, const ebb_op *op)
+static void write_wrapper(FILE *f, const ebb_op *op, const char *name, bool in_place)
 {
     char text[128];
     gen_list params, args, all = {0};
@@ -125,28 +141,26 @@ static void write_wrapper(FILE *f, const ebb_op *op)
     gen_add(&all, "const char *file");
     gen_add(&all, "int32_t line");
     for (int i = 0; i < params.n; i++) gen_add(&all, "%s", params.item[i]);
-    snprintf(text, sizeof text, "static inline EBB_NODISCARD %sebb__%s_at(", gen_returns(op),
-             op->name);
+    snprintf(text, sizeof text, "static inline EBB_NODISCARD %sebb__%s_at(",
+             gen_returns(op, in_place), name);
     gen_write_list(f, text, &all, ")\n");
     fputs("{\n    ebb__at(file, line);\n", f);
-    snprintf(text, sizeof text, "    %sresult_ = (ebb_%s)(", gen_returns(op), op->name);
+    snprintf(text, sizeof text, "    %sresult_ = (ebb_%s)(", gen_returns(op, in_place), name);
     gen_write_list(f, text, &args, ");\n");
     fputs("    ebb__at(NULL, 0);\n    return result_;\n", f);
-    fprintf(f, "}\n#define ebb_%s(...) ebb__%s_at(__FILE__, __LINE__, __VA_ARGS__)\n", op->name,
-            op->name);
+    fprintf(f, "}\n#define ebb_%s(...) ebb__%s_at(__FILE__, __LINE__, __VA_ARGS__)\n", name,
+            name);
 }
 
 void gen_header(FILE *f)
 {
     fputs(head_text, f);
-    for (int i = 0; i < EBB__N_OPS; i++)
-        if (gen_is_public(ebb__op_table[i])) write_prototype(f, ebb__op_table[i]);
+    gen_each(f, write_prototype);
     fputs("\n/* The caller's line in messages. Arguments are evaluated first, so that a nested "
           "call "
           "cannot\n * leave its own line behind. EBB_NO_SITES: without. */\n#ifndef "
           "EBB_NO_SITES\n",
           f);
-    for (int i = 0; i < EBB__N_OPS; i++)
-        if (gen_is_public(ebb__op_table[i])) write_wrapper(f, ebb__op_table[i]);
+    gen_each(f, write_wrapper);
     fputs(tail_text, f);
 }

@@ -22,6 +22,11 @@ ebb_status ebb__run(ebb_context *ctx, const ebb_op *op, const void *attr, int32_
 ebb_tensor *ebb__run1(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
                       ebb_tensor *const *in);
 
+/* Puts the result in the place of in[0]; `name` is that of the variant, a literal. The handle keeps
+ * its dtype and shape. */
+ebb_status ebb__run_in_place(const ebb_op *op, const char *name, const void *attr, int32_t n_in,
+                             ebb_tensor *const *in);
+
 /* Makes a dropped value resident again by running recipes, by work list. */
 ebb_status ebb__restore(ebb__value *v);
 /* Restores and pins the bytes behind a slot; *view gets data. Undo with ebb__tensor_unpin. */

@@ -87,7 +87,9 @@ enum ebb_op_flag {
     EBB_OP_ALIAS_SAFE = 1u << 12, /* elementwise: out may be one of the inputs' bytes */
     EBB_OP_MOVES = 1u << 13,      /* the kernel only moves elements, of any size: f16 and bf16
                                      are not widened for it */
-    EBB_OP_PROMOTES = 1u << 14    /* inputs that do not broadcast are promoted all the same */
+    EBB_OP_PROMOTES = 1u << 14,   /* inputs that do not broadcast are promoted all the same */
+    EBB_OP_IN_PLACE = 1u << 15    /* ebb_NAME_ puts the result in the place of input 0, as every
+                                     elementwise operation has it */
 };
 
 /* One line of the table-driven tests. in[i]: dtype and shape, "3x4", "i64:5<10" (values in [0,
@@ -207,6 +209,14 @@ static inline ebb_shape ebb__in_shape(ebb_vjp *v, int32_t i)
 static inline ebb_dtype ebb__in_dtype(ebb_vjp *v, int32_t i)
 {
     return v->host->in_dtype(v, i);
+}
+/* Is there an ebb_NAME_: where the first input may be written in place of the result. */
+static inline bool ebb__op_in_place(const ebb_op *op)
+{
+    if (op->flags & EBB_OP_IN_PLACE) return true;
+    uint32_t other = EBB_OP_PRIVATE | EBB_OP_INTEGER | EBB_OP_VARIADIC_IN | EBB_OP_VARIADIC_OUT;
+    return op->flags & EBB_OP_ALIAS_SAFE && !(op->flags & other) && op->n_out == 1 &&
+           op->n_in > 0 && !(op->keep_dtype & 1) && !op->writes;
 }
 /* One result. attr is copied; NULL where the operation has none. */
 ebb_tensor *ebb__emit(ebb_vjp *v, const ebb_op *op, const void *attr, int32_t n_in,

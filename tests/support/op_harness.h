@@ -143,6 +143,7 @@ const char *harness_check_override(const harness_case *c);
 const char *harness_check_precision(const harness_case *c);
 const char *harness_check_second(const harness_case *c);
 const char *harness_check_repeat(const harness_case *c);
+const char *harness_check_in_place(const harness_case *c);
 
 typedef struct harness_kind {
     const char *name;
