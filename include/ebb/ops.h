@@ -8,6 +8,12 @@
  * failure. Errors common to all: E_MISUSE no open scope, a stale handle, an option that
  * must be zero; E_SHAPE, E_DTYPE and E_RANGE where inputs and attributes do not fit;
  * E_BUDGET; E_NOMEM. Options may be NULL; zero is the default of every member.
+ *
+ * ebb_NAME_ puts the result in the place of its first input, which keeps dtype and shape.
+ * While an input is tracked and the scope records, the handle gets the result with its
+ * history: E_GRAPH on a leaf, and where other tensors share the bytes. Else the bytes are
+ * written, which all views see; E_MISUSE on an expanded tensor. A backward that saved them
+ * is refused naming both operations.
  * docs/ops.md has the whole table.
  *
  * SPDX-License-Identifier: MIT */
@@ -25,90 +31,144 @@ extern "C" {
 /* out = x + y, elementwise; shapes broadcast as in NumPy. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_add(ebb_tensor *x, ebb_tensor *y);
 
+EBB_API EBB_NODISCARD ebb_status ebb_add_(ebb_tensor *x, ebb_tensor *y);
+
 /* out = x - y, elementwise; shapes broadcast as in NumPy. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_sub(ebb_tensor *x, ebb_tensor *y);
+
+EBB_API EBB_NODISCARD ebb_status ebb_sub_(ebb_tensor *x, ebb_tensor *y);
 
 /* out = x * y, elementwise; shapes broadcast as in NumPy. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_mul(ebb_tensor *x, ebb_tensor *y);
 
+EBB_API EBB_NODISCARD ebb_status ebb_mul_(ebb_tensor *x, ebb_tensor *y);
+
 /* out = x / y, elementwise, f32 or f64; shapes broadcast as in NumPy. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_div(ebb_tensor *x, ebb_tensor *y);
+
+EBB_API EBB_NODISCARD ebb_status ebb_div_(ebb_tensor *x, ebb_tensor *y);
 
 /* out = -x. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_neg(ebb_tensor *x);
 
+EBB_API EBB_NODISCARD ebb_status ebb_neg_(ebb_tensor *x);
+
 /* out = |x|; the gradient at 0 is 0. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_abs(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_abs_(ebb_tensor *x);
 
 /* out = -1, 0 or 1; NaN stays NaN. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_sign(ebb_tensor *x);
 
+EBB_API EBB_NODISCARD ebb_status ebb_sign_(ebb_tensor *x);
+
 /* out = sqrt(x), NaN for x < 0; the gradient at 0 is infinite. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_sqrt(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_sqrt_(ebb_tensor *x);
 
 /* out = 1 / sqrt(x). */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_rsqrt(ebb_tensor *x);
 
+EBB_API EBB_NODISCARD ebb_status ebb_rsqrt_(ebb_tensor *x);
+
 /* out = 1 / x. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_reciprocal(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_reciprocal_(ebb_tensor *x);
 
 /* out = x * x. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_square(ebb_tensor *x);
 
+EBB_API EBB_NODISCARD ebb_status ebb_square_(ebb_tensor *x);
+
 /* out = exp(x). */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_exp(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_exp_(ebb_tensor *x);
 
 /* out = exp(x) - 1, exact near 0. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_expm1(ebb_tensor *x);
 
+EBB_API EBB_NODISCARD ebb_status ebb_expm1_(ebb_tensor *x);
+
 /* out = ln(x), NaN for x < 0. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_log(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_log_(ebb_tensor *x);
 
 /* out = ln(1 + x), exact near 0. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_log1p(ebb_tensor *x);
 
+EBB_API EBB_NODISCARD ebb_status ebb_log1p_(ebb_tensor *x);
+
 /* out = sin(x), radians. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_sin(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_sin_(ebb_tensor *x);
 
 /* out = cos(x), radians. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_cos(ebb_tensor *x);
 
+EBB_API EBB_NODISCARD ebb_status ebb_cos_(ebb_tensor *x);
+
 /* out = 2 / sqrt(pi) * (integral of exp(-t^2) from 0 to x). */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_erf(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_erf_(ebb_tensor *x);
 
 /* out = the largest whole number <= x. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_floor(ebb_tensor *x);
 
+EBB_API EBB_NODISCARD ebb_status ebb_floor_(ebb_tensor *x);
+
 /* out = the smallest whole number >= x. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_ceil(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_ceil_(ebb_tensor *x);
 
 /* out = the whole number nearest to x; halves go to the even one. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_round(ebb_tensor *x);
 
+EBB_API EBB_NODISCARD ebb_status ebb_round_(ebb_tensor *x);
+
 /* out = x without its fraction. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_trunc(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_trunc_(ebb_tensor *x);
 
 /* out = x + a.
  *   a          a number; whole for integer tensors */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_add_scalar(ebb_tensor *x, double a);
 
+EBB_API EBB_NODISCARD ebb_status ebb_add_scalar_(ebb_tensor *x, double a);
+
 /* out = x * a.
  *   a          a number; whole for integer tensors */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_mul_scalar(ebb_tensor *x, double a);
+
+EBB_API EBB_NODISCARD ebb_status ebb_mul_scalar_(ebb_tensor *x, double a);
 
 /* out = x^a, f32 or f64; the gradient is 0 where a = 0.
  *   a          a number; whole for integer tensors */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_pow_scalar(ebb_tensor *x, double a);
 
+EBB_API EBB_NODISCARD ebb_status ebb_pow_scalar_(ebb_tensor *x, double a);
+
 /* out = x^y, elementwise, f32 or f64; shapes broadcast as in NumPy. The gradient of x is 0
  * where y = 0, that of y is 0 where x = 0 and y >= 0. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_pow(ebb_tensor *x, ebb_tensor *y);
+
+EBB_API EBB_NODISCARD ebb_status ebb_pow_(ebb_tensor *x, ebb_tensor *y);
 
 /* out = min(max(x, lo), hi), NaN stays NaN; the gradient is 1 for lo <= x <= hi (and for
  * NaN), else 0, and 0 everywhere where lo = hi.
  *   lo         lower bound; -INFINITY for none
  *   hi         upper bound; INFINITY for none */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_clamp(ebb_tensor *x, double lo, double hi);
+
+EBB_API EBB_NODISCARD ebb_status ebb_clamp_(ebb_tensor *x, double lo, double hi);
 
 /* Every element is value.
  *   value      one that the dtype holds */
@@ -271,6 +331,27 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_clone(ebb_tensor *x);
  *   axes       to turn round */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_flip(ebb_tensor *x, ebb_axes axes);
 
+/* x with elements start, start + step, ... before stop of one axis replaced by y, which
+ * broadcasts to them; a copy.
+ *   start      negative: from the end
+ *   stop       not reached; negative: from the end; INT64_MAX: all
+ *   step       >= 1 */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_slice_assign(ebb_tensor *x, ebb_tensor *y, int64_t axis,
+                                                   int64_t start, int64_t stop, int64_t step);
+
+EBB_API EBB_NODISCARD ebb_status ebb_slice_assign_(ebb_tensor *x, ebb_tensor *y, int64_t axis,
+                                                   int64_t start, int64_t stop, int64_t step);
+
+/* y in place of x: cast to its dtype, broadcast to its shape. */
+EBB_API EBB_NODISCARD ebb_status ebb_copy_(ebb_tensor *x, ebb_tensor *y);
+
+/* value in place of every element of x.
+ *   value      one that the dtype holds */
+EBB_API EBB_NODISCARD ebb_status ebb_fill_(ebb_tensor *x, double value);
+
+/* 0 in place of every element of x. */
+EBB_API EBB_NODISCARD ebb_status ebb_zero_(ebb_tensor *x);
+
 /* Sum over axes; integers and bools give i64.
  *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_sum(ebb_tensor *x, ebb_axes axes);
@@ -362,13 +443,20 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_where(ebb_tensor *cond, ebb_tensor *x, ebb
 EBB_API EBB_NODISCARD ebb_tensor *ebb_masked_fill(ebb_tensor *x, ebb_tensor *mask,
                                                   double value);
 
+EBB_API EBB_NODISCARD ebb_status ebb_masked_fill_(ebb_tensor *x, ebb_tensor *mask,
+                                                  double value);
+
 /* out = the larger of x and y, elementwise; NaN wins; each of two equal ones gets half of
  * the gradient. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_maximum(ebb_tensor *x, ebb_tensor *y);
 
+EBB_API EBB_NODISCARD ebb_status ebb_maximum_(ebb_tensor *x, ebb_tensor *y);
+
 /* out = the smaller of x and y, elementwise; NaN wins; each of two equal ones gets half of
  * the gradient. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_minimum(ebb_tensor *x, ebb_tensor *y);
+
+EBB_API EBB_NODISCARD ebb_status ebb_minimum_(ebb_tensor *x, ebb_tensor *y);
 
 /* x in another dtype: whole types truncate and saturate, NaN becomes 0, bool is x != 0.
  * Differentiable between floating types.
@@ -704,17 +792,27 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_bernoulli(ebb_context *ctx, ebb_dtype dtyp
 /* out = max(x, 0); NaN stays NaN; the gradient at 0 is 0. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_relu(ebb_tensor *x);
 
+EBB_API EBB_NODISCARD ebb_status ebb_relu_(ebb_tensor *x);
+
 /* out = tanh(x). */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_tanh(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_tanh_(ebb_tensor *x);
 
 /* out = 1 / (1 + exp(-x)). */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_sigmoid(ebb_tensor *x);
 
+EBB_API EBB_NODISCARD ebb_status ebb_sigmoid_(ebb_tensor *x);
+
 /* out = x * sigmoid(x). */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_silu(ebb_tensor *x);
 
+EBB_API EBB_NODISCARD ebb_status ebb_silu_(ebb_tensor *x);
+
 /* out = ln(sigmoid(x)), without overflow. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_logsigmoid(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_logsigmoid_(ebb_tensor *x);
 
 typedef struct ebb_leaky_relu_options {
     double slope; /* of the part below 0, > 0; 0: 0.01 */
@@ -724,12 +822,17 @@ typedef struct ebb_leaky_relu_options {
 EBB_API EBB_NODISCARD ebb_tensor *ebb_leaky_relu(ebb_tensor *x,
                                                  const ebb_leaky_relu_options *options);
 
+EBB_API EBB_NODISCARD ebb_status ebb_leaky_relu_(ebb_tensor *x,
+                                                 const ebb_leaky_relu_options *options);
+
 typedef struct ebb_elu_options {
     double alpha; /* -alpha is the limit at -infinity, > 0; 0: 1 */
     uint64_t reserved[4]; /* zero */
 } ebb_elu_options;
 /* out = x where x > 0, else alpha * (exp(x) - 1). */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_elu(ebb_tensor *x, const ebb_elu_options *options);
+
+EBB_API EBB_NODISCARD ebb_status ebb_elu_(ebb_tensor *x, const ebb_elu_options *options);
 
 typedef struct ebb_softplus_options {
     double beta; /* sharpness, > 0; 0: 1 */
@@ -739,12 +842,17 @@ typedef struct ebb_softplus_options {
 EBB_API EBB_NODISCARD ebb_tensor *ebb_softplus(ebb_tensor *x,
                                                const ebb_softplus_options *options);
 
+EBB_API EBB_NODISCARD ebb_status ebb_softplus_(ebb_tensor *x,
+                                               const ebb_softplus_options *options);
+
 typedef struct ebb_gelu_options {
     bool tanh_approximation; /* 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) */
     uint64_t reserved[4]; /* zero */
 } ebb_gelu_options;
 /* out = x * (normal distribution function of x) = 0.5 x (1 + erf(x / sqrt(2))). */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_gelu(ebb_tensor *x, const ebb_gelu_options *options);
+
+EBB_API EBB_NODISCARD ebb_status ebb_gelu_(ebb_tensor *x, const ebb_gelu_options *options);
 
 /* Place (i64) of the first largest element along one axis or all; of the first NaN if any.
  *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
@@ -877,6 +985,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__add_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_add(...) ebb__add_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__add__at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_add_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_add_(...) ebb__add__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__sub_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_tensor *y)
 {
@@ -886,6 +1003,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__sub_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_sub(...) ebb__sub_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__sub__at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_sub_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_sub_(...) ebb__sub__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__mul_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_tensor *y)
 {
@@ -895,6 +1021,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__mul_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_mul(...) ebb__mul_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__mul__at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_mul_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_mul_(...) ebb__mul__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__div_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_tensor *y)
 {
@@ -904,6 +1039,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__div_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_div(...) ebb__div_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__div__at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_div_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_div_(...) ebb__div__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__neg_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
@@ -913,6 +1057,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__neg_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_neg(...) ebb__neg_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__neg__at(const char *file, int32_t line,
+                                                    ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_neg_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_neg_(...) ebb__neg__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__abs_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
@@ -922,6 +1075,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__abs_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_abs(...) ebb__abs_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__abs__at(const char *file, int32_t line,
+                                                    ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_abs_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_abs_(...) ebb__abs__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__sign_at(const char *file, int32_t line,
                                                      ebb_tensor *x)
 {
@@ -931,6 +1093,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__sign_at(const char *file, int32_t l
     return result_;
 }
 #define ebb_sign(...) ebb__sign_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__sign__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_sign_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_sign_(...) ebb__sign__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__sqrt_at(const char *file, int32_t line,
                                                      ebb_tensor *x)
 {
@@ -940,6 +1111,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__sqrt_at(const char *file, int32_t l
     return result_;
 }
 #define ebb_sqrt(...) ebb__sqrt_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__sqrt__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_sqrt_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_sqrt_(...) ebb__sqrt__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__rsqrt_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
@@ -949,6 +1129,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__rsqrt_at(const char *file, int32_t 
     return result_;
 }
 #define ebb_rsqrt(...) ebb__rsqrt_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__rsqrt__at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_rsqrt_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_rsqrt_(...) ebb__rsqrt__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__reciprocal_at(const char *file, int32_t line,
                                                            ebb_tensor *x)
 {
@@ -958,6 +1147,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__reciprocal_at(const char *file, int
     return result_;
 }
 #define ebb_reciprocal(...) ebb__reciprocal_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__reciprocal__at(const char *file, int32_t line,
+                                                           ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_reciprocal_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_reciprocal_(...) ebb__reciprocal__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__square_at(const char *file, int32_t line,
                                                        ebb_tensor *x)
 {
@@ -967,6 +1165,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__square_at(const char *file, int32_t
     return result_;
 }
 #define ebb_square(...) ebb__square_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__square__at(const char *file, int32_t line,
+                                                       ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_square_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_square_(...) ebb__square__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__exp_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
@@ -976,6 +1183,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__exp_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_exp(...) ebb__exp_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__exp__at(const char *file, int32_t line,
+                                                    ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_exp_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_exp_(...) ebb__exp__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__expm1_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
@@ -985,6 +1201,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__expm1_at(const char *file, int32_t 
     return result_;
 }
 #define ebb_expm1(...) ebb__expm1_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__expm1__at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_expm1_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_expm1_(...) ebb__expm1__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__log_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
@@ -994,6 +1219,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__log_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_log(...) ebb__log_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__log__at(const char *file, int32_t line,
+                                                    ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_log_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_log_(...) ebb__log__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__log1p_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
@@ -1003,6 +1237,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__log1p_at(const char *file, int32_t 
     return result_;
 }
 #define ebb_log1p(...) ebb__log1p_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__log1p__at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_log1p_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_log1p_(...) ebb__log1p__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__sin_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
@@ -1012,6 +1255,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__sin_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_sin(...) ebb__sin_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__sin__at(const char *file, int32_t line,
+                                                    ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_sin_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_sin_(...) ebb__sin__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__cos_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
@@ -1021,6 +1273,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__cos_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_cos(...) ebb__cos_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__cos__at(const char *file, int32_t line,
+                                                    ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_cos_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cos_(...) ebb__cos__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__erf_at(const char *file, int32_t line,
                                                     ebb_tensor *x)
 {
@@ -1030,6 +1291,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__erf_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_erf(...) ebb__erf_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__erf__at(const char *file, int32_t line,
+                                                    ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_erf_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_erf_(...) ebb__erf__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__floor_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
@@ -1039,6 +1309,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__floor_at(const char *file, int32_t 
     return result_;
 }
 #define ebb_floor(...) ebb__floor_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__floor__at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_floor_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_floor_(...) ebb__floor__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__ceil_at(const char *file, int32_t line,
                                                      ebb_tensor *x)
 {
@@ -1048,6 +1327,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__ceil_at(const char *file, int32_t l
     return result_;
 }
 #define ebb_ceil(...) ebb__ceil_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__ceil__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_ceil_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_ceil_(...) ebb__ceil__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__round_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
@@ -1057,6 +1345,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__round_at(const char *file, int32_t 
     return result_;
 }
 #define ebb_round(...) ebb__round_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__round__at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_round_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_round_(...) ebb__round__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__trunc_at(const char *file, int32_t line,
                                                       ebb_tensor *x)
 {
@@ -1066,6 +1363,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__trunc_at(const char *file, int32_t 
     return result_;
 }
 #define ebb_trunc(...) ebb__trunc_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__trunc__at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_trunc_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_trunc_(...) ebb__trunc__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__add_scalar_at(const char *file, int32_t line,
                                                            ebb_tensor *x, double a)
 {
@@ -1075,6 +1381,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__add_scalar_at(const char *file, int
     return result_;
 }
 #define ebb_add_scalar(...) ebb__add_scalar_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__add_scalar__at(const char *file, int32_t line,
+                                                           ebb_tensor *x, double a)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_add_scalar_)(x, a);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_add_scalar_(...) ebb__add_scalar__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__mul_scalar_at(const char *file, int32_t line,
                                                            ebb_tensor *x, double a)
 {
@@ -1084,6 +1399,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__mul_scalar_at(const char *file, int
     return result_;
 }
 #define ebb_mul_scalar(...) ebb__mul_scalar_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__mul_scalar__at(const char *file, int32_t line,
+                                                           ebb_tensor *x, double a)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_mul_scalar_)(x, a);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_mul_scalar_(...) ebb__mul_scalar__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__pow_scalar_at(const char *file, int32_t line,
                                                            ebb_tensor *x, double a)
 {
@@ -1093,6 +1417,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__pow_scalar_at(const char *file, int
     return result_;
 }
 #define ebb_pow_scalar(...) ebb__pow_scalar_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__pow_scalar__at(const char *file, int32_t line,
+                                                           ebb_tensor *x, double a)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_pow_scalar_)(x, a);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_pow_scalar_(...) ebb__pow_scalar__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__pow_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_tensor *y)
 {
@@ -1102,6 +1435,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__pow_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_pow(...) ebb__pow_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__pow__at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_pow_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_pow_(...) ebb__pow__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__clamp_at(const char *file, int32_t line,
                                                       ebb_tensor *x, double lo, double hi)
 {
@@ -1111,6 +1453,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__clamp_at(const char *file, int32_t 
     return result_;
 }
 #define ebb_clamp(...) ebb__clamp_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__clamp__at(const char *file, int32_t line,
+                                                      ebb_tensor *x, double lo, double hi)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_clamp_)(x, lo, hi);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_clamp_(...) ebb__clamp__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__full_at(const char *file, int32_t line,
                                                      ebb_context *ctx, ebb_dtype dtype,
                                                      ebb_shape shape, double value)
@@ -1398,6 +1749,55 @@ static inline EBB_NODISCARD ebb_tensor *ebb__flip_at(const char *file, int32_t l
     return result_;
 }
 #define ebb_flip(...) ebb__flip_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__slice_assign_at(const char *file, int32_t line,
+                                                             ebb_tensor *x, ebb_tensor *y,
+                                                             int64_t axis, int64_t start,
+                                                             int64_t stop, int64_t step)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_slice_assign)(x, y, axis, start, stop, step);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_slice_assign(...) ebb__slice_assign_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__slice_assign__at(const char *file, int32_t line,
+                                                             ebb_tensor *x, ebb_tensor *y,
+                                                             int64_t axis, int64_t start,
+                                                             int64_t stop, int64_t step)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_slice_assign_)(x, y, axis, start, stop, step);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_slice_assign_(...) ebb__slice_assign__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__copy__at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_copy_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_copy_(...) ebb__copy__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__fill__at(const char *file, int32_t line,
+                                                     ebb_tensor *x, double value)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_fill_)(x, value);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_fill_(...) ebb__fill__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__zero__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_zero_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_zero_(...) ebb__zero__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__sum_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_axes axes)
 {
@@ -1618,6 +2018,16 @@ static inline EBB_NODISCARD ebb_tensor *ebb__masked_fill_at(const char *file, in
     return result_;
 }
 #define ebb_masked_fill(...) ebb__masked_fill_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__masked_fill__at(const char *file, int32_t line,
+                                                            ebb_tensor *x, ebb_tensor *mask,
+                                                            double value)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_masked_fill_)(x, mask, value);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_masked_fill_(...) ebb__masked_fill__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__maximum_at(const char *file, int32_t line,
                                                         ebb_tensor *x, ebb_tensor *y)
 {
@@ -1627,6 +2037,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__maximum_at(const char *file, int32_
     return result_;
 }
 #define ebb_maximum(...) ebb__maximum_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__maximum__at(const char *file, int32_t line,
+                                                        ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_maximum_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_maximum_(...) ebb__maximum__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__minimum_at(const char *file, int32_t line,
                                                         ebb_tensor *x, ebb_tensor *y)
 {
@@ -1636,6 +2055,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__minimum_at(const char *file, int32_
     return result_;
 }
 #define ebb_minimum(...) ebb__minimum_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__minimum__at(const char *file, int32_t line,
+                                                        ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_minimum_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_minimum_(...) ebb__minimum__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__cast_at(const char *file, int32_t line,
                                                      ebb_tensor *x, ebb_dtype dtype)
 {
@@ -2000,6 +2428,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__relu_at(const char *file, int32_t l
     return result_;
 }
 #define ebb_relu(...) ebb__relu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__relu__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_relu_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_relu_(...) ebb__relu__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__tanh_at(const char *file, int32_t line,
                                                      ebb_tensor *x)
 {
@@ -2009,6 +2446,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__tanh_at(const char *file, int32_t l
     return result_;
 }
 #define ebb_tanh(...) ebb__tanh_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__tanh__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_tanh_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_tanh_(...) ebb__tanh__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__sigmoid_at(const char *file, int32_t line,
                                                         ebb_tensor *x)
 {
@@ -2018,6 +2464,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__sigmoid_at(const char *file, int32_
     return result_;
 }
 #define ebb_sigmoid(...) ebb__sigmoid_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__sigmoid__at(const char *file, int32_t line,
+                                                        ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_sigmoid_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_sigmoid_(...) ebb__sigmoid__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__silu_at(const char *file, int32_t line,
                                                      ebb_tensor *x)
 {
@@ -2027,6 +2482,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__silu_at(const char *file, int32_t l
     return result_;
 }
 #define ebb_silu(...) ebb__silu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__silu__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_silu_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_silu_(...) ebb__silu__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__logsigmoid_at(const char *file, int32_t line,
                                                            ebb_tensor *x)
 {
@@ -2036,6 +2500,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__logsigmoid_at(const char *file, int
     return result_;
 }
 #define ebb_logsigmoid(...) ebb__logsigmoid_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__logsigmoid__at(const char *file, int32_t line,
+                                                           ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_logsigmoid_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_logsigmoid_(...) ebb__logsigmoid__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__leaky_relu_at(const char *file, int32_t line,
                                                            ebb_tensor *x,
                                                            const ebb_leaky_relu_options *options)
@@ -2046,6 +2519,16 @@ static inline EBB_NODISCARD ebb_tensor *ebb__leaky_relu_at(const char *file, int
     return result_;
 }
 #define ebb_leaky_relu(...) ebb__leaky_relu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__leaky_relu__at(const char *file, int32_t line,
+                                                           ebb_tensor *x,
+                                                           const ebb_leaky_relu_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_leaky_relu_)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_leaky_relu_(...) ebb__leaky_relu__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__elu_at(const char *file, int32_t line,
                                                     ebb_tensor *x,
                                                     const ebb_elu_options *options)
@@ -2056,6 +2539,16 @@ static inline EBB_NODISCARD ebb_tensor *ebb__elu_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_elu(...) ebb__elu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__elu__at(const char *file, int32_t line,
+                                                    ebb_tensor *x,
+                                                    const ebb_elu_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_elu_)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_elu_(...) ebb__elu__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__softplus_at(const char *file, int32_t line,
                                                          ebb_tensor *x,
                                                          const ebb_softplus_options *options)
@@ -2066,6 +2559,16 @@ static inline EBB_NODISCARD ebb_tensor *ebb__softplus_at(const char *file, int32
     return result_;
 }
 #define ebb_softplus(...) ebb__softplus_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__softplus__at(const char *file, int32_t line,
+                                                         ebb_tensor *x,
+                                                         const ebb_softplus_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_softplus_)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_softplus_(...) ebb__softplus__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__gelu_at(const char *file, int32_t line,
                                                      ebb_tensor *x,
                                                      const ebb_gelu_options *options)
@@ -2076,6 +2579,16 @@ static inline EBB_NODISCARD ebb_tensor *ebb__gelu_at(const char *file, int32_t l
     return result_;
 }
 #define ebb_gelu(...) ebb__gelu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__gelu__at(const char *file, int32_t line,
+                                                     ebb_tensor *x,
+                                                     const ebb_gelu_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_gelu_)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_gelu_(...) ebb__gelu__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__argmax_at(const char *file, int32_t line,
                                                        ebb_tensor *x, ebb_axes axes)
 {

@@ -19,10 +19,22 @@ ebb_tensor *ebb_add(ebb_tensor *x, ebb_tensor *y)
     return ebb__call1(NULL, &ebb__op_add, NULL, 2, in);
 }
 
+ebb_status ebb_add_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_add, "add_", NULL, 2, in);
+}
+
 ebb_tensor *ebb_sub(ebb_tensor *x, ebb_tensor *y)
 {
     ebb_tensor *const in[] = {x, y};
     return ebb__call1(NULL, &ebb__op_sub, NULL, 2, in);
+}
+
+ebb_status ebb_sub_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_sub, "sub_", NULL, 2, in);
 }
 
 ebb_tensor *ebb_mul(ebb_tensor *x, ebb_tensor *y)
@@ -31,10 +43,22 @@ ebb_tensor *ebb_mul(ebb_tensor *x, ebb_tensor *y)
     return ebb__call1(NULL, &ebb__op_mul, NULL, 2, in);
 }
 
+ebb_status ebb_mul_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_mul, "mul_", NULL, 2, in);
+}
+
 ebb_tensor *ebb_div(ebb_tensor *x, ebb_tensor *y)
 {
     ebb_tensor *const in[] = {x, y};
     return ebb__call1(NULL, &ebb__op_div, NULL, 2, in);
+}
+
+ebb_status ebb_div_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_div, "div_", NULL, 2, in);
 }
 
 ebb_tensor *ebb_neg(ebb_tensor *x)
@@ -43,10 +67,22 @@ ebb_tensor *ebb_neg(ebb_tensor *x)
     return ebb__call1(NULL, &ebb__op_neg, NULL, 1, in);
 }
 
+ebb_status ebb_neg_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_neg, "neg_", NULL, 1, in);
+}
+
 ebb_tensor *ebb_abs(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_abs, NULL, 1, in);
+}
+
+ebb_status ebb_abs_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_abs, "abs_", NULL, 1, in);
 }
 
 ebb_tensor *ebb_sign(ebb_tensor *x)
@@ -55,10 +91,22 @@ ebb_tensor *ebb_sign(ebb_tensor *x)
     return ebb__call1(NULL, &ebb__op_sign, NULL, 1, in);
 }
 
+ebb_status ebb_sign_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_sign, "sign_", NULL, 1, in);
+}
+
 ebb_tensor *ebb_sqrt(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_sqrt, NULL, 1, in);
+}
+
+ebb_status ebb_sqrt_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_sqrt, "sqrt_", NULL, 1, in);
 }
 
 ebb_tensor *ebb_rsqrt(ebb_tensor *x)
@@ -67,10 +115,22 @@ ebb_tensor *ebb_rsqrt(ebb_tensor *x)
     return ebb__call1(NULL, &ebb__op_rsqrt, NULL, 1, in);
 }
 
+ebb_status ebb_rsqrt_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_rsqrt, "rsqrt_", NULL, 1, in);
+}
+
 ebb_tensor *ebb_reciprocal(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_reciprocal, NULL, 1, in);
+}
+
+ebb_status ebb_reciprocal_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_reciprocal, "reciprocal_", NULL, 1, in);
 }
 
 ebb_tensor *ebb_square(ebb_tensor *x)
@@ -79,10 +139,22 @@ ebb_tensor *ebb_square(ebb_tensor *x)
     return ebb__call1(NULL, &ebb__op_square, NULL, 1, in);
 }
 
+ebb_status ebb_square_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_square, "square_", NULL, 1, in);
+}
+
 ebb_tensor *ebb_exp(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_exp, NULL, 1, in);
+}
+
+ebb_status ebb_exp_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_exp, "exp_", NULL, 1, in);
 }
 
 ebb_tensor *ebb_expm1(ebb_tensor *x)
@@ -91,10 +163,22 @@ ebb_tensor *ebb_expm1(ebb_tensor *x)
     return ebb__call1(NULL, &ebb__op_expm1, NULL, 1, in);
 }
 
+ebb_status ebb_expm1_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_expm1, "expm1_", NULL, 1, in);
+}
+
 ebb_tensor *ebb_log(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_log, NULL, 1, in);
+}
+
+ebb_status ebb_log_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_log, "log_", NULL, 1, in);
 }
 
 ebb_tensor *ebb_log1p(ebb_tensor *x)
@@ -103,10 +187,22 @@ ebb_tensor *ebb_log1p(ebb_tensor *x)
     return ebb__call1(NULL, &ebb__op_log1p, NULL, 1, in);
 }
 
+ebb_status ebb_log1p_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_log1p, "log1p_", NULL, 1, in);
+}
+
 ebb_tensor *ebb_sin(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_sin, NULL, 1, in);
+}
+
+ebb_status ebb_sin_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_sin, "sin_", NULL, 1, in);
 }
 
 ebb_tensor *ebb_cos(ebb_tensor *x)
@@ -115,10 +211,22 @@ ebb_tensor *ebb_cos(ebb_tensor *x)
     return ebb__call1(NULL, &ebb__op_cos, NULL, 1, in);
 }
 
+ebb_status ebb_cos_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_cos, "cos_", NULL, 1, in);
+}
+
 ebb_tensor *ebb_erf(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_erf, NULL, 1, in);
+}
+
+ebb_status ebb_erf_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_erf, "erf_", NULL, 1, in);
 }
 
 ebb_tensor *ebb_floor(ebb_tensor *x)
@@ -127,10 +235,22 @@ ebb_tensor *ebb_floor(ebb_tensor *x)
     return ebb__call1(NULL, &ebb__op_floor, NULL, 1, in);
 }
 
+ebb_status ebb_floor_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_floor, "floor_", NULL, 1, in);
+}
+
 ebb_tensor *ebb_ceil(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_ceil, NULL, 1, in);
+}
+
+ebb_status ebb_ceil_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_ceil, "ceil_", NULL, 1, in);
 }
 
 ebb_tensor *ebb_round(ebb_tensor *x)
@@ -139,10 +259,22 @@ ebb_tensor *ebb_round(ebb_tensor *x)
     return ebb__call1(NULL, &ebb__op_round, NULL, 1, in);
 }
 
+ebb_status ebb_round_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_round, "round_", NULL, 1, in);
+}
+
 ebb_tensor *ebb_trunc(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_trunc, NULL, 1, in);
+}
+
+ebb_status ebb_trunc_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_trunc, "trunc_", NULL, 1, in);
 }
 
 struct add_scalar_attr {
@@ -159,6 +291,15 @@ ebb_tensor *ebb_add_scalar(ebb_tensor *x, double a)
     return ebb__call1(NULL, &ebb__op_add_scalar, &attr, 1, in);
 }
 
+ebb_status ebb_add_scalar_(ebb_tensor *x, double a)
+{
+    struct add_scalar_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.a = a;
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_add_scalar, "add_scalar_", &attr, 1, in);
+}
+
 struct mul_scalar_attr {
     double a;
 };
@@ -171,6 +312,15 @@ ebb_tensor *ebb_mul_scalar(ebb_tensor *x, double a)
     attr.a = a;
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_mul_scalar, &attr, 1, in);
+}
+
+ebb_status ebb_mul_scalar_(ebb_tensor *x, double a)
+{
+    struct mul_scalar_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.a = a;
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_mul_scalar, "mul_scalar_", &attr, 1, in);
 }
 
 struct pow_scalar_attr {
@@ -187,10 +337,25 @@ ebb_tensor *ebb_pow_scalar(ebb_tensor *x, double a)
     return ebb__call1(NULL, &ebb__op_pow_scalar, &attr, 1, in);
 }
 
+ebb_status ebb_pow_scalar_(ebb_tensor *x, double a)
+{
+    struct pow_scalar_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.a = a;
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_pow_scalar, "pow_scalar_", &attr, 1, in);
+}
+
 ebb_tensor *ebb_pow(ebb_tensor *x, ebb_tensor *y)
 {
     ebb_tensor *const in[] = {x, y};
     return ebb__call1(NULL, &ebb__op_pow, NULL, 2, in);
+}
+
+ebb_status ebb_pow_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_pow, "pow_", NULL, 2, in);
 }
 
 struct clamp_attr {
@@ -208,6 +373,16 @@ ebb_tensor *ebb_clamp(ebb_tensor *x, double lo, double hi)
     attr.hi = hi;
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_clamp, &attr, 1, in);
+}
+
+ebb_status ebb_clamp_(ebb_tensor *x, double lo, double hi)
+{
+    struct clamp_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.lo = lo;
+    attr.hi = hi;
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_clamp, "clamp_", &attr, 1, in);
 }
 
 struct full_attr {
@@ -695,6 +870,69 @@ ebb_tensor *ebb_flip(ebb_tensor *x, ebb_axes axes)
     return ebb__call1(NULL, &ebb__op_flip, &attr, 1, in);
 }
 
+struct slice_assign_attr {
+    int64_t axis;
+    int64_t start;
+    int64_t stop;
+    int64_t step;
+};
+_Static_assert(sizeof(struct slice_assign_attr) == 32, "slice_assign");
+_Static_assert(offsetof(struct slice_assign_attr, axis) == 0, "slice_assign");
+_Static_assert(offsetof(struct slice_assign_attr, start) == 8, "slice_assign");
+_Static_assert(offsetof(struct slice_assign_attr, stop) == 16, "slice_assign");
+_Static_assert(offsetof(struct slice_assign_attr, step) == 24, "slice_assign");
+ebb_tensor *ebb_slice_assign(ebb_tensor *x, ebb_tensor *y, int64_t axis, int64_t start,
+                             int64_t stop, int64_t step)
+{
+    struct slice_assign_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    attr.start = start;
+    attr.stop = stop;
+    attr.step = step;
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_slice_assign, &attr, 2, in);
+}
+
+ebb_status ebb_slice_assign_(ebb_tensor *x, ebb_tensor *y, int64_t axis, int64_t start,
+                             int64_t stop, int64_t step)
+{
+    struct slice_assign_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    attr.start = start;
+    attr.stop = stop;
+    attr.step = step;
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_slice_assign, "slice_assign_", &attr, 2, in);
+}
+
+ebb_status ebb_copy_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_copy, "copy_", NULL, 2, in);
+}
+
+struct fill_attr {
+    double value;
+};
+_Static_assert(sizeof(struct fill_attr) == 8, "fill");
+_Static_assert(offsetof(struct fill_attr, value) == 0, "fill");
+ebb_status ebb_fill_(ebb_tensor *x, double value)
+{
+    struct fill_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.value = value;
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_fill, "fill_", &attr, 1, in);
+}
+
+ebb_status ebb_zero_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_zero, "zero_", NULL, 1, in);
+}
+
 struct sum_attr {
     ebb_axes axes;
 };
@@ -939,16 +1177,37 @@ ebb_tensor *ebb_masked_fill(ebb_tensor *x, ebb_tensor *mask, double value)
     return ebb__call1(NULL, &ebb__op_masked_fill, &attr, 2, in);
 }
 
+ebb_status ebb_masked_fill_(ebb_tensor *x, ebb_tensor *mask, double value)
+{
+    struct masked_fill_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.value = value;
+    ebb_tensor *const in[] = {x, mask};
+    return ebb__run_in_place(&ebb__op_masked_fill, "masked_fill_", &attr, 2, in);
+}
+
 ebb_tensor *ebb_maximum(ebb_tensor *x, ebb_tensor *y)
 {
     ebb_tensor *const in[] = {x, y};
     return ebb__call1(NULL, &ebb__op_maximum, NULL, 2, in);
 }
 
+ebb_status ebb_maximum_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_maximum, "maximum_", NULL, 2, in);
+}
+
 ebb_tensor *ebb_minimum(ebb_tensor *x, ebb_tensor *y)
 {
     ebb_tensor *const in[] = {x, y};
     return ebb__call1(NULL, &ebb__op_minimum, NULL, 2, in);
+}
+
+ebb_status ebb_minimum_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_minimum, "minimum_", NULL, 2, in);
 }
 
 struct cast_attr {
@@ -1751,10 +2010,22 @@ ebb_tensor *ebb_relu(ebb_tensor *x)
     return ebb__call1(NULL, &ebb__op_relu, NULL, 1, in);
 }
 
+ebb_status ebb_relu_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_relu, "relu_", NULL, 1, in);
+}
+
 ebb_tensor *ebb_tanh(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_tanh, NULL, 1, in);
+}
+
+ebb_status ebb_tanh_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_tanh, "tanh_", NULL, 1, in);
 }
 
 ebb_tensor *ebb_sigmoid(ebb_tensor *x)
@@ -1763,16 +2034,34 @@ ebb_tensor *ebb_sigmoid(ebb_tensor *x)
     return ebb__call1(NULL, &ebb__op_sigmoid, NULL, 1, in);
 }
 
+ebb_status ebb_sigmoid_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_sigmoid, "sigmoid_", NULL, 1, in);
+}
+
 ebb_tensor *ebb_silu(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_silu, NULL, 1, in);
 }
 
+ebb_status ebb_silu_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_silu, "silu_", NULL, 1, in);
+}
+
 ebb_tensor *ebb_logsigmoid(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_logsigmoid, NULL, 1, in);
+}
+
+ebb_status ebb_logsigmoid_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_logsigmoid, "logsigmoid_", NULL, 1, in);
 }
 
 struct leaky_relu_attr {
@@ -1792,6 +2081,18 @@ ebb_tensor *ebb_leaky_relu(ebb_tensor *x, const ebb_leaky_relu_options *options)
     return ebb__call1(NULL, &ebb__op_leaky_relu, &attr, 1, in);
 }
 
+ebb_status ebb_leaky_relu_(ebb_tensor *x, const ebb_leaky_relu_options *options)
+{
+    struct leaky_relu_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_leaky_relu, options->reserved));
+        attr.slope = options->slope;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_leaky_relu, "leaky_relu_", &attr, 1, in);
+}
+
 struct elu_attr {
     double alpha;
 };
@@ -1807,6 +2108,18 @@ ebb_tensor *ebb_elu(ebb_tensor *x, const ebb_elu_options *options)
     }
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_elu, &attr, 1, in);
+}
+
+ebb_status ebb_elu_(ebb_tensor *x, const ebb_elu_options *options)
+{
+    struct elu_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_elu, options->reserved));
+        attr.alpha = options->alpha;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_elu, "elu_", &attr, 1, in);
 }
 
 struct softplus_attr {
@@ -1826,6 +2139,18 @@ ebb_tensor *ebb_softplus(ebb_tensor *x, const ebb_softplus_options *options)
     return ebb__call1(NULL, &ebb__op_softplus, &attr, 1, in);
 }
 
+ebb_status ebb_softplus_(ebb_tensor *x, const ebb_softplus_options *options)
+{
+    struct softplus_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_softplus, options->reserved));
+        attr.beta = options->beta;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_softplus, "softplus_", &attr, 1, in);
+}
+
 struct gelu_attr {
     bool tanh_approximation;
 };
@@ -1841,6 +2166,18 @@ ebb_tensor *ebb_gelu(ebb_tensor *x, const ebb_gelu_options *options)
     }
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_gelu, &attr, 1, in);
+}
+
+ebb_status ebb_gelu_(ebb_tensor *x, const ebb_gelu_options *options)
+{
+    struct gelu_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_gelu, options->reserved));
+        attr.tanh_approximation = options->tanh_approximation;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_gelu, "gelu_", &attr, 1, in);
 }
 
 struct argmax_attr {
