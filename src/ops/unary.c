@@ -3,6 +3,7 @@
  * Rules keep the output where the derivative can be written with it (exp, sqrt, reciprocal),
  * else the input. Step functions (sign, floor, ...) have no rule: their results are untracked.
  * SPDX-License-Identifier: MIT */
+#include "ops/unary.h"
 #include "ops/arith.h"
 #include "ops/ids.h"
 #include "ops/kernels/map.h"
@@ -10,30 +11,9 @@
 
 #include <stddef.h>
 
-#define ONE_SAMPLES                                                                            \
-    EBB_SAMPLES({.in = {"3x4"}}, {.in = {""}}, {.in = {"67"}}, {.in = {"2x1x3"}},              \
-                {.in = {"0x3"}})
 #define IN EBB_NEED_IN(0)
 #define OUT EBB_NEED_OUT(0)
 #define NONE 0
-
-/* One descriptor; the last argument is the range of inputs for tests. */
-#define UNARY(op_name, numbers, need_bits, rule, text, ...)                                    \
-    const ebb_op ebb__op_##op_name = {                                                         \
-        EBB_OP_HEAD(op_name),                                                                  \
-        .doc = text,                                                                           \
-        .n_in = 1,                                                                             \
-        .n_out = 1,                                                                            \
-        .arg = {"x"},                                                                          \
-        .flags = EBB_OP_STRIDED | EBB_OP_ALIAS_SAFE,                                           \
-        .bound = EBB_BOUND_MEMORY,                                                             \
-        .need = {need_bits},                                                                   \
-        .shape = numbers,                                                                      \
-        .forward = op_name##_forward,                                                          \
-        .vjp = rule,                                                                           \
-        .range = {__VA_ARGS__},                                                                \
-        ONE_SAMPLES,                                                                           \
-    };
 
 /* x * factor, x + term: attributes of mul_scalar and add_scalar. */
 static ebb_tensor *times(ebb_vjp *v, ebb_tensor *x, double factor)
@@ -60,9 +40,10 @@ static void abs_vjp(ebb_vjp *v)
     ebb__give(v, 0, EBB_EMIT(v, mul, NULL, ebb__grad(v, 0), sign));
 }
 
-UNARY(neg, ebb__shape_numbers, NONE, neg_vjp, "out = -x.", {-2, 2, 0})
-UNARY(abs, ebb__shape_numbers, IN, abs_vjp, "out = |x|; the gradient at 0 is 0.", {-2, 2, 0})
-UNARY(sign, ebb__shape_numbers, NONE, NULL, "out = -1, 0 or 1; NaN stays NaN.", {-2, 2, 0})
+EBB_UNARY(neg, ebb__shape_numbers, NONE, neg_vjp, "out = -x.", {-2, 2, 0})
+EBB_UNARY(abs, ebb__shape_numbers, IN, abs_vjp, "out = |x|; the gradient at 0 is 0.",
+          {-2, 2, 0})
+EBB_UNARY(sign, ebb__shape_numbers, NONE, NULL, "out = -1, 0 or 1; NaN stays NaN.", {-2, 2, 0})
 
 /* ---- roots and powers -------------------------------------------------------------------- */
 EBB_MAP1(sqrt, FLOAT, EBB_SQRT(x))
@@ -94,11 +75,11 @@ static void square_vjp(ebb_vjp *v)
     ebb__give(v, 0, EBB_EMIT(v, mul, NULL, twice, ebb__in(v, 0)));
 }
 
-UNARY(sqrt, ebb__shape_floats, OUT, sqrt_vjp,
-      "out = sqrt(x), NaN for x < 0; the gradient at 0 is infinite.", {0.2, 3, 0})
-UNARY(rsqrt, ebb__shape_floats, OUT, rsqrt_vjp, "out = 1 / sqrt(x).", {0.2, 3, 0})
-UNARY(reciprocal, ebb__shape_floats, OUT, reciprocal_vjp, "out = 1 / x.", {0.4, 3, 0})
-UNARY(square, ebb__shape_numbers, IN, square_vjp, "out = x * x.", {-2, 2, 0})
+EBB_UNARY(sqrt, ebb__shape_floats, OUT, sqrt_vjp,
+          "out = sqrt(x), NaN for x < 0; the gradient at 0 is infinite.", {0.2, 3, 0})
+EBB_UNARY(rsqrt, ebb__shape_floats, OUT, rsqrt_vjp, "out = 1 / sqrt(x).", {0.2, 3, 0})
+EBB_UNARY(reciprocal, ebb__shape_floats, OUT, reciprocal_vjp, "out = 1 / x.", {0.4, 3, 0})
+EBB_UNARY(square, ebb__shape_numbers, IN, square_vjp, "out = x * x.", {-2, 2, 0})
 
 /* ---- exponential, logarithm -------------------------------------------------------------- */
 EBB_MAP1(exp, FLOAT, EBB_EXP(x))
@@ -125,10 +106,39 @@ static void log1p_vjp(ebb_vjp *v)
     ebb__give(v, 0, EBB_EMIT(v, div, NULL, ebb__grad(v, 0), below));
 }
 
-UNARY(exp, ebb__shape_floats, OUT, exp_vjp, "out = exp(x).", {-2, 2, 0})
-UNARY(expm1, ebb__shape_floats, OUT, expm1_vjp, "out = exp(x) - 1, exact near 0.", {-2, 2, 0})
-UNARY(log, ebb__shape_floats, IN, log_vjp, "out = ln(x), NaN for x < 0.", {0.2, 3, 0})
-UNARY(log1p, ebb__shape_floats, IN, log1p_vjp, "out = ln(1 + x), exact near 0.", {-0.7, 3, 0})
+EBB_UNARY(exp, ebb__shape_floats, OUT, exp_vjp, "out = exp(x).", {-2, 2, 0})
+EBB_UNARY(expm1, ebb__shape_floats, OUT, expm1_vjp, "out = exp(x) - 1, exact near 0.",
+          {-2, 2, 0})
+EBB_UNARY(log, ebb__shape_floats, IN, log_vjp, "out = ln(x), NaN for x < 0.", {0.2, 3, 0})
+EBB_UNARY(log1p, ebb__shape_floats, IN, log1p_vjp, "out = ln(1 + x), exact near 0.",
+          {-0.7, 3, 0})
+
+/* Powers and logarithms of 2 are exact at whole powers; log10 is the C library's. */
+EBB_MAP1(exp2, FLOAT, EBB_EXP2(x))
+EBB_MAP1(log2, FLOAT, EBB_LOG2(x))
+EBB_PLAIN1(log10, EBB_LOG10(x))
+
+static const double ln_2 = 0.69314718055994530942, ln_10 = 2.30258509299404568402;
+
+static void exp2_vjp(ebb_vjp *v)
+{
+    ebb_tensor *part = EBB_EMIT(v, mul, NULL, ebb__grad(v, 0), ebb__out(v, 0));
+    ebb__give(v, 0, times(v, part, ln_2));
+}
+static void log2_vjp(ebb_vjp *v)
+{
+    ebb__give(v, 0, EBB_EMIT(v, div, NULL, ebb__grad(v, 0), times(v, ebb__in(v, 0), ln_2)));
+}
+static void log10_vjp(ebb_vjp *v)
+{
+    ebb__give(v, 0, EBB_EMIT(v, div, NULL, ebb__grad(v, 0), times(v, ebb__in(v, 0), ln_10)));
+}
+
+EBB_UNARY(exp2, ebb__shape_floats, OUT, exp2_vjp, "out = 2^x.", {-2, 2, 0})
+EBB_UNARY(log2, ebb__shape_floats, IN, log2_vjp, "out = ln(x) / ln(2), NaN for x < 0.",
+          {0.2, 3, 0})
+EBB_UNARY(log10, ebb__shape_floats, IN, log10_vjp, "out = ln(x) / ln(10), NaN for x < 0.",
+          {0.2, 3, 0})
 
 /* ---- angles, error function -------------------------------------------------------------- */
 EBB_MAP1(sin, FLOAT, EBB_SIN(x))
@@ -155,10 +165,10 @@ static void erf_vjp(ebb_vjp *v)
     ebb__give(v, 0, times(v, part, two_by_root_pi));
 }
 
-UNARY(sin, ebb__shape_floats, IN, sin_vjp, "out = sin(x), radians.", {-3, 3, 0})
-UNARY(cos, ebb__shape_floats, IN, cos_vjp, "out = cos(x), radians.", {-3, 3, 0})
-UNARY(erf, ebb__shape_floats, IN, erf_vjp,
-      "out = 2 / sqrt(pi) * (integral of exp(-t^2) from 0 to x).", {-2, 2, 0})
+EBB_UNARY(sin, ebb__shape_floats, IN, sin_vjp, "out = sin(x), radians.", {-3, 3, 0})
+EBB_UNARY(cos, ebb__shape_floats, IN, cos_vjp, "out = cos(x), radians.", {-3, 3, 0})
+EBB_UNARY(erf, ebb__shape_floats, IN, erf_vjp,
+          "out = 2 / sqrt(pi) * (integral of exp(-t^2) from 0 to x).", {-2, 2, 0})
 
 /* ---- to whole numbers -------------------------------------------------------------------- */
 EBB_MAP1(floor, FLOAT, EBB_FLOOR(x))
@@ -166,8 +176,10 @@ EBB_MAP1(ceil, FLOAT, EBB_CEIL(x))
 EBB_MAP1(round, FLOAT, EBB_RINT(x))
 EBB_MAP1(trunc, FLOAT, EBB_TRUNC(x))
 
-UNARY(floor, ebb__shape_floats, NONE, NULL, "out = the largest whole number <= x.", {-2, 2, 0})
-UNARY(ceil, ebb__shape_floats, NONE, NULL, "out = the smallest whole number >= x.", {-2, 2, 0})
-UNARY(round, ebb__shape_floats, NONE, NULL,
-      "out = the whole number nearest to x; halves go to the even one.", {-2, 2, 0})
-UNARY(trunc, ebb__shape_floats, NONE, NULL, "out = x without its fraction.", {-2, 2, 0})
+EBB_UNARY(floor, ebb__shape_floats, NONE, NULL, "out = the largest whole number <= x.",
+          {-2, 2, 0})
+EBB_UNARY(ceil, ebb__shape_floats, NONE, NULL, "out = the smallest whole number >= x.",
+          {-2, 2, 0})
+EBB_UNARY(round, ebb__shape_floats, NONE, NULL,
+          "out = the whole number nearest to x; halves go to the even one.", {-2, 2, 0})
+EBB_UNARY(trunc, ebb__shape_floats, NONE, NULL, "out = x without its fraction.", {-2, 2, 0})

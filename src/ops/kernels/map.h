@@ -155,7 +155,18 @@ ebb_status ebb__map(const ebb__call *c, ebb__map_row row, const double *p);
 #define EBB_TABLE_WRAPPING EBB_TABLE_NUMBER
 #define EBB_TABLE_ANY(name) EBB_TABLE_NUMBER(name), [EBB_BOOL] = name##_bool
 
-/* dtypes: FLOAT, NUMBER, WRAPPING (as NUMBER) or ANY. The forward chooses by the dtype of the
+#define EBB_ROWS_INTEGER(n, name, R, expr)                                                     \
+    EBB_MAP_ROW##n(name##_i64, int64_t, R(int64_t), expr)                                      \
+        EBB_MAP_ROW##n(name##_i32, int32_t, R(int32_t), expr)                                  \
+            EBB_MAP_ROW##n(name##_u8, uint8_t, R(uint8_t), expr)
+#define EBB_ROWS_BITS(n, name, R, expr)                                                        \
+    EBB_ROWS_INTEGER(n, name, R, expr)                                                         \
+    EBB_MAP_ROW##n(name##_bool, bool, R(bool), expr)
+#define EBB_TABLE_INTEGER(name)                                                                \
+    [EBB_I64] = name##_i64, [EBB_I32] = name##_i32, [EBB_U8] = name##_u8
+#define EBB_TABLE_BITS(name) EBB_TABLE_INTEGER(name), [EBB_BOOL] = name##_bool
+
+/* dtypes: FLOAT, NUMBER, WRAPPING (as NUMBER), INTEGER, BITS (INTEGER and bool) or ANY. The forward chooses by the dtype of the
  * first input. */
 #define EBB_MAP_ROWS(n, name, dtypes, R, expr)                                                 \
     EBB_ROWS_##dtypes(n, name, R,                                                              \
@@ -170,6 +181,38 @@ ebb_status ebb__map(const ebb__call *c, ebb__map_row row, const double *p);
     EBB_MAP_ROWS(1, name, dtypes, EBB_SAME, expr) EBB_MAP_FORWARD(name)
 #define EBB_MAP2(name, dtypes, expr)                                                           \
     EBB_MAP_ROWS(2, name, dtypes, EBB_SAME, expr) EBB_MAP_FORWARD(name)
+
+/* For calls into the C library, which no loop vectorises: one version for any steps. */
+#define EBB_PLAIN_ROW1(name, T, expr)                                                          \
+    static void name(void *out_, const void *const *in, const int64_t *step, int64_t n,        \
+                     const double *p)                                                          \
+    {                                                                                          \
+        T *out = out_;                                                                         \
+        const T *xs = in[0];                                                                   \
+        EBB_MAP_PARAMETERS(T)                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                      \
+            const T x = xs[i * step[0]];                                                       \
+            out[i] = (T)(expr);                                                                \
+        }                                                                                      \
+    }
+#define EBB_PLAIN_ROW2(name, T, expr)                                                          \
+    static void name(void *out_, const void *const *in, const int64_t *step, int64_t n,        \
+                     const double *p)                                                          \
+    {                                                                                          \
+        T *out = out_;                                                                         \
+        const T *xs = in[0], *ys = in[1];                                                      \
+        EBB_MAP_PARAMETERS(T)                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                      \
+            const T x = xs[i * step[0]], y = ys[i * step[1]];                                  \
+            out[i] = (T)(expr);                                                                \
+        }                                                                                      \
+    }
+#define EBB_PLAIN_ROWS(n, name, expr)                                                          \
+    EBB_PLAIN_ROW##n(name##_f32, float, expr) EBB_PLAIN_ROW##n(                                \
+        name##_f64, double,                                                                    \
+        expr) static const ebb__map_row name##_rows[EBB__N_DTYPES] = {EBB_TABLE_FLOAT(name)};
+#define EBB_PLAIN1(name, expr) EBB_PLAIN_ROWS(1, name, expr) EBB_MAP_FORWARD(name)
+#define EBB_PLAIN2(name, expr) EBB_PLAIN_ROWS(2, name, expr) EBB_MAP_FORWARD(name)
 /* Results are bool. */
 #define EBB_TEST1(name, dtypes, expr)                                                          \
     EBB_MAP_ROWS(1, name, dtypes, EBB_TRUTH, expr) EBB_MAP_FORWARD(name)

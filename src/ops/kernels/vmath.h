@@ -62,6 +62,18 @@ static inline float ebb__exp_f32(float x)
     return y * ebb__power_of_two(half) * ebb__power_of_two(n - half);
 }
 
+/* Whole powers are exact: r = 0. */
+static inline float ebb__exp2_f32(float x)
+{
+    const float round = 12582912.0f;
+    x = x > 130.0f ? 130.0f : x;
+    x = x < -160.0f ? -160.0f : x;
+    const float shifted = x + round, r = (x - (shifted - round)) * 0.693147182f;
+    const int32_t n = ebb__bits_of(shifted) - ebb__bits_of(round), half = n >> 1;
+    const float y = 1 + (r + r * r * ebb__exp_tail(r));
+    return y * ebb__power_of_two(half) * ebb__power_of_two(n - half);
+}
+
 /* 2^n (exp(r) - 1) + (2^n - 1), halved so that n = 128 does not overflow before its time. */
 static inline float ebb__expm1_f32(float x)
 {
@@ -97,6 +109,21 @@ static inline float ebb__log_f32(float x)
 {
     const float scaled = x < 1.17549435e-38f ? x * 8388608.0f : x;
     float y = ebb__log_normal(scaled, x < 1.17549435e-38f ? -23.0f : 0.0f);
+    y = x == 0 ? -INFINITY : y;
+    y = x < 0 ? NAN : y;
+    return x == INFINITY || x != x ? x : y;
+}
+
+/* log2(1 + f) + n for x = 2^n (1 + f): exact where f = 0. log2(e) in two parts. */
+static inline float ebb__log2_f32(float x)
+{
+    const float scaled = x < 1.17549435e-38f ? x * 8388608.0f : x;
+    const int32_t bits = ebb__bits_of(scaled),
+                  n = (int32_t)((uint32_t)bits - 0x3f3504f3u) >> 23;
+    const float f =
+        ebb__log_normal(ebb__of_bits((int32_t)((uint32_t)bits - ((uint32_t)n << 23))), 0);
+    float y = f * 1.44269502f + f * 1.92596303e-8f;
+    y += (float)n + (x < 1.17549435e-38f ? -23.0f : 0.0f);
     y = x == 0 ? -INFINITY : y;
     y = x < 0 ? NAN : y;
     return x == INFINITY || x != x ? x : y;
@@ -173,8 +200,11 @@ static inline float ebb__erf_f32(float x)
 #define EBB_SOFTPLUS(x) _Generic((x), float : ebb__softplus_f32, default : ebb__softplus_f64)(x)
 #define EBB_SIGMOID(x) _Generic((x), float : ebb__sigmoid_f32, default : ebb__sigmoid_f64)(x)
 #define EBB_EXP(x) _Generic((x), float : ebb__exp_f32, default : exp)(x)
+#define EBB_EXP2(x) _Generic((x), float : ebb__exp2_f32, default : exp2)(x)
 #define EBB_EXPM1(x) _Generic((x), float : ebb__expm1_f32, default : expm1)(x)
 #define EBB_LOG(x) _Generic((x), float : ebb__log_f32, default : log)(x)
+#define EBB_LOG2(x) _Generic((x), float : ebb__log2_f32, default : log2)(x)
+#define EBB_LOG10(x) _Generic((x), float : log10f, default : log10)(x)
 #define EBB_LOG1P(x) _Generic((x), float : ebb__log1p_f32, default : log1p)(x)
 #define EBB_TANH(x) _Generic((x), float : ebb__tanh_f32, default : tanh)(x)
 #define EBB_ERF(x) _Generic((x), float : ebb__erf_f32, default : erf)(x)
