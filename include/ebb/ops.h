@@ -973,6 +973,214 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_scaled_dot_product_attention(ebb_tensor *q
                                                                    ebb_tensor *mask,
                                                                    const ebb_attention_options *options);
 
+/* out = 2^x. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_exp2(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_exp2_(ebb_tensor *x);
+
+/* out = ln(x) / ln(2), NaN for x < 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_log2(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_log2_(ebb_tensor *x);
+
+/* out = ln(x) / ln(10), NaN for x < 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_log10(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_log10_(ebb_tensor *x);
+
+/* out = tan(x), radians. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_tan(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_tan_(ebb_tensor *x);
+
+/* out = the angle in [-pi/2, pi/2] whose sine is x, NaN for |x| > 1; the gradient at -1 and
+ * 1 is infinite. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_asin(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_asin_(ebb_tensor *x);
+
+/* out = the angle in [0, pi] whose cosine is x, NaN for |x| > 1; the gradient at -1 and 1 is
+ * infinite. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_acos(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_acos_(ebb_tensor *x);
+
+/* out = the angle in (-pi/2, pi/2) whose tangent is x. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_atan(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_atan_(ebb_tensor *x);
+
+/* out = (exp(x) - exp(-x)) / 2. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_sinh(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_sinh_(ebb_tensor *x);
+
+/* out = (exp(x) + exp(-x)) / 2. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_cosh(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_cosh_(ebb_tensor *x);
+
+/* out = ln(x + sqrt(x^2 + 1)). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_asinh(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_asinh_(ebb_tensor *x);
+
+/* out = ln(x + sqrt(x^2 - 1)), NaN for x < 1; the gradient at 1 is infinite. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_acosh(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_acosh_(ebb_tensor *x);
+
+/* out = ln((1 + x) / (1 - x)) / 2, infinite at -1 and 1, NaN beyond. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_atanh(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_atanh_(ebb_tensor *x);
+
+/* out = 1 - erf(x), exact far out. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_erfc(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_erfc_(ebb_tensor *x);
+
+/* out = the y with erf(y) = x; infinite at -1 and 1, NaN beyond. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_erfinv(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_erfinv_(ebb_tensor *x);
+
+/* out = ln(|gamma(x)|); infinite at 0, -1, -2, ... */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_lgamma(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_lgamma_(ebb_tensor *x);
+
+/* out = the derivative of lgamma; -inf at 0, NaN at -1, -2, ... */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_digamma(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_digamma_(ebb_tensor *x);
+
+/* out = the n-th derivative of digamma; infinite at 0, -1, -2, ... for n > 0.
+ *   n          order of the derivative of digamma, in [0, 100] */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_polygamma(ebb_tensor *x, int64_t n);
+
+EBB_API EBB_NODISCARD ebb_status ebb_polygamma_(ebb_tensor *x, int64_t n);
+
+typedef struct ebb_hardtanh_options {
+    double min_val; /* both 0: -1 */
+    double max_val; /* both 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_hardtanh_options;
+/* out = min(max(x, min_val), max_val); the gradient is 1 strictly between, else 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_hardtanh(ebb_tensor *x,
+                                               const ebb_hardtanh_options *options);
+
+EBB_API EBB_NODISCARD ebb_status ebb_hardtanh_(ebb_tensor *x,
+                                               const ebb_hardtanh_options *options);
+
+/* out = min(max(x, 0), 6); the gradient at 0 and 6 is 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_relu6(ebb_tensor *x);
+
+/* out = min(max(x + 3, 0), 6) / 6; the gradient at -3 and 3 is 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_hardsigmoid(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_hardsigmoid_(ebb_tensor *x);
+
+/* out = x * min(max(x + 3, 0), 6) / 6; the gradient is 0 for x <= -3, 1 for x >= 3. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_hardswish(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_hardswish_(ebb_tensor *x);
+
+/* out = 1.0507 x where x > 0, else 1.0507 * 1.67326 (exp(x) - 1). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_selu(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_selu_(ebb_tensor *x);
+
+typedef struct ebb_celu_options {
+    double alpha; /* -alpha is the limit at -infinity, > 0; 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_celu_options;
+/* out = x where x > 0, else alpha * (exp(x / alpha) - 1). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_celu(ebb_tensor *x, const ebb_celu_options *options);
+
+EBB_API EBB_NODISCARD ebb_status ebb_celu_(ebb_tensor *x, const ebb_celu_options *options);
+
+/* out = x * tanh(ln(1 + exp(x))). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_mish(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_mish_(ebb_tensor *x);
+
+/* out = sqrt(x^2 + y^2) without overflow; the gradient at (0, 0) is 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_hypot(ebb_tensor *x, ebb_tensor *y);
+
+EBB_API EBB_NODISCARD ebb_status ebb_hypot_(ebb_tensor *x, ebb_tensor *y);
+
+/* out = the angle of the point (x, y) in [-pi, pi]; the gradient at (0, 0) is 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_atan2(ebb_tensor *y, ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_atan2_(ebb_tensor *y, ebb_tensor *x);
+
+/* out = ln(exp(x) + exp(y)) without overflow; both -inf: the gradient is 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_logaddexp(ebb_tensor *x, ebb_tensor *y);
+
+EBB_API EBB_NODISCARD ebb_status ebb_logaddexp_(ebb_tensor *x, ebb_tensor *y);
+
+/* out = x * ln(y), 0 where x = 0 (NaN where y is NaN); where x = 0 and y <= 0 the gradients
+ * are 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_xlogy(ebb_tensor *x, ebb_tensor *y);
+
+EBB_API EBB_NODISCARD ebb_status ebb_xlogy_(ebb_tensor *x, ebb_tensor *y);
+
+/* out = x + weight * (y - x), elementwise; x at weight 0 and y at weight 1 exactly. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_lerp(ebb_tensor *x, ebb_tensor *y, ebb_tensor *weight);
+
+EBB_API EBB_NODISCARD ebb_status ebb_lerp_(ebb_tensor *x, ebb_tensor *y, ebb_tensor *weight);
+
+/* out = x - trunc(x / y) * y, of x's sign; NaN for y = 0, which integers refuse. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_fmod(ebb_tensor *x, ebb_tensor *y);
+
+EBB_API EBB_NODISCARD ebb_status ebb_fmod_(ebb_tensor *x, ebb_tensor *y);
+
+/* out = x - floor(x / y) * y, of y's sign; NaN for y = 0, which integers refuse. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_remainder(ebb_tensor *x, ebb_tensor *y);
+
+EBB_API EBB_NODISCARD ebb_status ebb_remainder_(ebb_tensor *x, ebb_tensor *y);
+
+/* out = x - trunc(x), of x's sign; NaN of an infinity; the gradient is 1. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_frac(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_frac_(ebb_tensor *x);
+
+/* out = bits set in x and in y; integers or bool. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bitwise_and(ebb_tensor *x, ebb_tensor *y);
+
+/* out = bits set in x or in y; integers or bool. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bitwise_or(ebb_tensor *x, ebb_tensor *y);
+
+/* out = bits set in one of x and y; integers or bool. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bitwise_xor(ebb_tensor *x, ebb_tensor *y);
+
+/* out = x with every bit turned; of bool: not x. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bitwise_not(ebb_tensor *x);
+
+/* out = (x != 0) differs from (y != 0), elementwise, bool. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_logical_xor(ebb_tensor *x, ebb_tensor *y);
+
+/* out = x * 2^y without the bits that leave its width; 0 for y < 0 or y >= the width. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bitwise_left_shift(ebb_tensor *x, ebb_tensor *y);
+
+/* out = floor(x / 2^y), the sign being kept; 0 or -1 for y < 0 or y >= the width. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bitwise_right_shift(ebb_tensor *x, ebb_tensor *y);
+
+typedef struct ebb_nan_to_num_options {
+    double nan; /* for NaN */
+    double posinf; /* for infinity; 0: the largest finite number */
+    double neginf; /* for -infinity; 0: the lowest finite number */
+    bool zero_infinities; /* posinf and neginf mean 0 where they are 0 */
+    uint64_t reserved[4]; /* zero */
+} ebb_nan_to_num_options;
+/* out = x with NaN and infinities replaced; their gradient is 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_nan_to_num(ebb_tensor *x,
+                                                 const ebb_nan_to_num_options *options);
+
+EBB_API EBB_NODISCARD ebb_status ebb_nan_to_num_(ebb_tensor *x,
+                                                 const ebb_nan_to_num_options *options);
+
 /* The caller's line in messages. Arguments are evaluated first, so that a nested call cannot
  * leave its own line behind. EBB_NO_SITES: without. */
 #ifndef EBB_NO_SITES
@@ -2822,6 +3030,664 @@ static inline EBB_NODISCARD ebb_tensor *ebb__scaled_dot_product_attention_at(con
     return result_;
 }
 #define ebb_scaled_dot_product_attention(...) ebb__scaled_dot_product_attention_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__exp2_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_exp2)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_exp2(...) ebb__exp2_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__exp2__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_exp2_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_exp2_(...) ebb__exp2__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__log2_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_log2)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_log2(...) ebb__log2_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__log2__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_log2_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_log2_(...) ebb__log2__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__log10_at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_log10)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_log10(...) ebb__log10_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__log10__at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_log10_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_log10_(...) ebb__log10__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__tan_at(const char *file, int32_t line,
+                                                    ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_tan)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_tan(...) ebb__tan_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__tan__at(const char *file, int32_t line,
+                                                    ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_tan_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_tan_(...) ebb__tan__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__asin_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_asin)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_asin(...) ebb__asin_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__asin__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_asin_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_asin_(...) ebb__asin__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__acos_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_acos)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_acos(...) ebb__acos_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__acos__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_acos_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_acos_(...) ebb__acos__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__atan_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_atan)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_atan(...) ebb__atan_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__atan__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_atan_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_atan_(...) ebb__atan__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__sinh_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_sinh)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_sinh(...) ebb__sinh_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__sinh__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_sinh_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_sinh_(...) ebb__sinh__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__cosh_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_cosh)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cosh(...) ebb__cosh_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__cosh__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_cosh_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cosh_(...) ebb__cosh__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__asinh_at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_asinh)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_asinh(...) ebb__asinh_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__asinh__at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_asinh_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_asinh_(...) ebb__asinh__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__acosh_at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_acosh)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_acosh(...) ebb__acosh_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__acosh__at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_acosh_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_acosh_(...) ebb__acosh__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__atanh_at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_atanh)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_atanh(...) ebb__atanh_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__atanh__at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_atanh_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_atanh_(...) ebb__atanh__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__erfc_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_erfc)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_erfc(...) ebb__erfc_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__erfc__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_erfc_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_erfc_(...) ebb__erfc__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__erfinv_at(const char *file, int32_t line,
+                                                       ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_erfinv)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_erfinv(...) ebb__erfinv_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__erfinv__at(const char *file, int32_t line,
+                                                       ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_erfinv_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_erfinv_(...) ebb__erfinv__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__lgamma_at(const char *file, int32_t line,
+                                                       ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_lgamma)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_lgamma(...) ebb__lgamma_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__lgamma__at(const char *file, int32_t line,
+                                                       ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_lgamma_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_lgamma_(...) ebb__lgamma__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__digamma_at(const char *file, int32_t line,
+                                                        ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_digamma)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_digamma(...) ebb__digamma_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__digamma__at(const char *file, int32_t line,
+                                                        ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_digamma_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_digamma_(...) ebb__digamma__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__polygamma_at(const char *file, int32_t line,
+                                                          ebb_tensor *x, int64_t n)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_polygamma)(x, n);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_polygamma(...) ebb__polygamma_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__polygamma__at(const char *file, int32_t line,
+                                                          ebb_tensor *x, int64_t n)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_polygamma_)(x, n);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_polygamma_(...) ebb__polygamma__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__hardtanh_at(const char *file, int32_t line,
+                                                         ebb_tensor *x,
+                                                         const ebb_hardtanh_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_hardtanh)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hardtanh(...) ebb__hardtanh_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__hardtanh__at(const char *file, int32_t line,
+                                                         ebb_tensor *x,
+                                                         const ebb_hardtanh_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_hardtanh_)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hardtanh_(...) ebb__hardtanh__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__relu6_at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_relu6)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_relu6(...) ebb__relu6_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__hardsigmoid_at(const char *file, int32_t line,
+                                                            ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_hardsigmoid)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hardsigmoid(...) ebb__hardsigmoid_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__hardsigmoid__at(const char *file, int32_t line,
+                                                            ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_hardsigmoid_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hardsigmoid_(...) ebb__hardsigmoid__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__hardswish_at(const char *file, int32_t line,
+                                                          ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_hardswish)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hardswish(...) ebb__hardswish_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__hardswish__at(const char *file, int32_t line,
+                                                          ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_hardswish_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hardswish_(...) ebb__hardswish__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__selu_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_selu)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_selu(...) ebb__selu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__selu__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_selu_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_selu_(...) ebb__selu__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__celu_at(const char *file, int32_t line,
+                                                     ebb_tensor *x,
+                                                     const ebb_celu_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_celu)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_celu(...) ebb__celu_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__celu__at(const char *file, int32_t line,
+                                                     ebb_tensor *x,
+                                                     const ebb_celu_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_celu_)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_celu_(...) ebb__celu__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__mish_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_mish)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_mish(...) ebb__mish_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__mish__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_mish_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_mish_(...) ebb__mish__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__hypot_at(const char *file, int32_t line,
+                                                      ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_hypot)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hypot(...) ebb__hypot_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__hypot__at(const char *file, int32_t line,
+                                                      ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_hypot_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hypot_(...) ebb__hypot__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__atan2_at(const char *file, int32_t line,
+                                                      ebb_tensor *y, ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_atan2)(y, x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_atan2(...) ebb__atan2_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__atan2__at(const char *file, int32_t line,
+                                                      ebb_tensor *y, ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_atan2_)(y, x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_atan2_(...) ebb__atan2__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__logaddexp_at(const char *file, int32_t line,
+                                                          ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_logaddexp)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_logaddexp(...) ebb__logaddexp_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__logaddexp__at(const char *file, int32_t line,
+                                                          ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_logaddexp_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_logaddexp_(...) ebb__logaddexp__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__xlogy_at(const char *file, int32_t line,
+                                                      ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_xlogy)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_xlogy(...) ebb__xlogy_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__xlogy__at(const char *file, int32_t line,
+                                                      ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_xlogy_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_xlogy_(...) ebb__xlogy__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__lerp_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_tensor *y,
+                                                     ebb_tensor *weight)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_lerp)(x, y, weight);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_lerp(...) ebb__lerp_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__lerp__at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_tensor *y,
+                                                     ebb_tensor *weight)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_lerp_)(x, y, weight);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_lerp_(...) ebb__lerp__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__fmod_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_fmod)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_fmod(...) ebb__fmod_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__fmod__at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_fmod_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_fmod_(...) ebb__fmod__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__remainder_at(const char *file, int32_t line,
+                                                          ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_remainder)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_remainder(...) ebb__remainder_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__remainder__at(const char *file, int32_t line,
+                                                          ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_remainder_)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_remainder_(...) ebb__remainder__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__frac_at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_frac)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_frac(...) ebb__frac_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__frac__at(const char *file, int32_t line,
+                                                     ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_frac_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_frac_(...) ebb__frac__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bitwise_and_at(const char *file, int32_t line,
+                                                            ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_bitwise_and)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_bitwise_and(...) ebb__bitwise_and_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bitwise_or_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_bitwise_or)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_bitwise_or(...) ebb__bitwise_or_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bitwise_xor_at(const char *file, int32_t line,
+                                                            ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_bitwise_xor)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_bitwise_xor(...) ebb__bitwise_xor_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bitwise_not_at(const char *file, int32_t line,
+                                                            ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_bitwise_not)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_bitwise_not(...) ebb__bitwise_not_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__logical_xor_at(const char *file, int32_t line,
+                                                            ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_logical_xor)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_logical_xor(...) ebb__logical_xor_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bitwise_left_shift_at(const char *file,
+                                                                   int32_t line, ebb_tensor *x,
+                                                                   ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_bitwise_left_shift)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_bitwise_left_shift(...) ebb__bitwise_left_shift_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bitwise_right_shift_at(const char *file,
+                                                                    int32_t line, ebb_tensor *x,
+                                                                    ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_bitwise_right_shift)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_bitwise_right_shift(...) ebb__bitwise_right_shift_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__nan_to_num_at(const char *file, int32_t line,
+                                                           ebb_tensor *x,
+                                                           const ebb_nan_to_num_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_nan_to_num)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nan_to_num(...) ebb__nan_to_num_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__nan_to_num__at(const char *file, int32_t line,
+                                                           ebb_tensor *x,
+                                                           const ebb_nan_to_num_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_nan_to_num_)(x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nan_to_num_(...) ebb__nan_to_num__at(__FILE__, __LINE__, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -2476,3 +2476,513 @@ ebb_tensor *ebb_scaled_dot_product_attention(ebb_tensor *q, ebb_tensor *k, ebb_t
     ebb_tensor *const in[] = {q, k, v, mask};
     return ebb__call1(NULL, &ebb__op_scaled_dot_product_attention, &attr, 4, in);
 }
+
+ebb_tensor *ebb_exp2(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_exp2, NULL, 1, in);
+}
+
+ebb_status ebb_exp2_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_exp2, "exp2_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_log2(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_log2, NULL, 1, in);
+}
+
+ebb_status ebb_log2_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_log2, "log2_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_log10(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_log10, NULL, 1, in);
+}
+
+ebb_status ebb_log10_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_log10, "log10_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_tan(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_tan, NULL, 1, in);
+}
+
+ebb_status ebb_tan_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_tan, "tan_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_asin(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_asin, NULL, 1, in);
+}
+
+ebb_status ebb_asin_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_asin, "asin_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_acos(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_acos, NULL, 1, in);
+}
+
+ebb_status ebb_acos_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_acos, "acos_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_atan(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_atan, NULL, 1, in);
+}
+
+ebb_status ebb_atan_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_atan, "atan_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_sinh(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_sinh, NULL, 1, in);
+}
+
+ebb_status ebb_sinh_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_sinh, "sinh_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_cosh(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_cosh, NULL, 1, in);
+}
+
+ebb_status ebb_cosh_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_cosh, "cosh_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_asinh(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_asinh, NULL, 1, in);
+}
+
+ebb_status ebb_asinh_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_asinh, "asinh_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_acosh(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_acosh, NULL, 1, in);
+}
+
+ebb_status ebb_acosh_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_acosh, "acosh_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_atanh(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_atanh, NULL, 1, in);
+}
+
+ebb_status ebb_atanh_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_atanh, "atanh_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_erfc(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_erfc, NULL, 1, in);
+}
+
+ebb_status ebb_erfc_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_erfc, "erfc_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_erfinv(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_erfinv, NULL, 1, in);
+}
+
+ebb_status ebb_erfinv_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_erfinv, "erfinv_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_lgamma(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_lgamma, NULL, 1, in);
+}
+
+ebb_status ebb_lgamma_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_lgamma, "lgamma_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_digamma(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_digamma, NULL, 1, in);
+}
+
+ebb_status ebb_digamma_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_digamma, "digamma_", NULL, 1, in);
+}
+
+struct polygamma_attr {
+    int64_t n;
+};
+_Static_assert(sizeof(struct polygamma_attr) == 8, "polygamma");
+_Static_assert(offsetof(struct polygamma_attr, n) == 0, "polygamma");
+ebb_tensor *ebb_polygamma(ebb_tensor *x, int64_t n)
+{
+    struct polygamma_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.n = n;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_polygamma, &attr, 1, in);
+}
+
+ebb_status ebb_polygamma_(ebb_tensor *x, int64_t n)
+{
+    struct polygamma_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.n = n;
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_polygamma, "polygamma_", &attr, 1, in);
+}
+
+struct hardtanh_attr {
+    double min_val;
+    double max_val;
+};
+_Static_assert(sizeof(struct hardtanh_attr) == 16, "hardtanh");
+_Static_assert(offsetof(struct hardtanh_attr, min_val) == 0, "hardtanh");
+_Static_assert(offsetof(struct hardtanh_attr, max_val) == 8, "hardtanh");
+ebb_tensor *ebb_hardtanh(ebb_tensor *x, const ebb_hardtanh_options *options)
+{
+    struct hardtanh_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_hardtanh, options->reserved) != EBB_OK) return NULL;
+        attr.min_val = options->min_val;
+        attr.max_val = options->max_val;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_hardtanh, &attr, 1, in);
+}
+
+ebb_status ebb_hardtanh_(ebb_tensor *x, const ebb_hardtanh_options *options)
+{
+    struct hardtanh_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_hardtanh, options->reserved));
+        attr.min_val = options->min_val;
+        attr.max_val = options->max_val;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_hardtanh, "hardtanh_", &attr, 1, in);
+}
+
+ebb_tensor *ebb_relu6(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_relu6, NULL, 1, in);
+}
+
+ebb_tensor *ebb_hardsigmoid(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_hardsigmoid, NULL, 1, in);
+}
+
+ebb_status ebb_hardsigmoid_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_hardsigmoid, "hardsigmoid_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_hardswish(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_hardswish, NULL, 1, in);
+}
+
+ebb_status ebb_hardswish_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_hardswish, "hardswish_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_selu(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_selu, NULL, 1, in);
+}
+
+ebb_status ebb_selu_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_selu, "selu_", NULL, 1, in);
+}
+
+struct celu_attr {
+    double alpha;
+};
+_Static_assert(sizeof(struct celu_attr) == 8, "celu");
+_Static_assert(offsetof(struct celu_attr, alpha) == 0, "celu");
+ebb_tensor *ebb_celu(ebb_tensor *x, const ebb_celu_options *options)
+{
+    struct celu_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_celu, options->reserved) != EBB_OK) return NULL;
+        attr.alpha = options->alpha;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_celu, &attr, 1, in);
+}
+
+ebb_status ebb_celu_(ebb_tensor *x, const ebb_celu_options *options)
+{
+    struct celu_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_celu, options->reserved));
+        attr.alpha = options->alpha;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_celu, "celu_", &attr, 1, in);
+}
+
+ebb_tensor *ebb_mish(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_mish, NULL, 1, in);
+}
+
+ebb_status ebb_mish_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_mish, "mish_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_hypot(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_hypot, NULL, 2, in);
+}
+
+ebb_status ebb_hypot_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_hypot, "hypot_", NULL, 2, in);
+}
+
+ebb_tensor *ebb_atan2(ebb_tensor *y, ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {y, x};
+    return ebb__call1(NULL, &ebb__op_atan2, NULL, 2, in);
+}
+
+ebb_status ebb_atan2_(ebb_tensor *y, ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {y, x};
+    return ebb__run_in_place(&ebb__op_atan2, "atan2_", NULL, 2, in);
+}
+
+ebb_tensor *ebb_logaddexp(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_logaddexp, NULL, 2, in);
+}
+
+ebb_status ebb_logaddexp_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_logaddexp, "logaddexp_", NULL, 2, in);
+}
+
+ebb_tensor *ebb_xlogy(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_xlogy, NULL, 2, in);
+}
+
+ebb_status ebb_xlogy_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_xlogy, "xlogy_", NULL, 2, in);
+}
+
+ebb_tensor *ebb_lerp(ebb_tensor *x, ebb_tensor *y, ebb_tensor *weight)
+{
+    ebb_tensor *const in[] = {x, y, weight};
+    return ebb__call1(NULL, &ebb__op_lerp, NULL, 3, in);
+}
+
+ebb_status ebb_lerp_(ebb_tensor *x, ebb_tensor *y, ebb_tensor *weight)
+{
+    ebb_tensor *const in[] = {x, y, weight};
+    return ebb__run_in_place(&ebb__op_lerp, "lerp_", NULL, 3, in);
+}
+
+ebb_tensor *ebb_fmod(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_fmod, NULL, 2, in);
+}
+
+ebb_status ebb_fmod_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_fmod, "fmod_", NULL, 2, in);
+}
+
+ebb_tensor *ebb_remainder(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_remainder, NULL, 2, in);
+}
+
+ebb_status ebb_remainder_(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__run_in_place(&ebb__op_remainder, "remainder_", NULL, 2, in);
+}
+
+ebb_tensor *ebb_frac(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_frac, NULL, 1, in);
+}
+
+ebb_status ebb_frac_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_frac, "frac_", NULL, 1, in);
+}
+
+ebb_tensor *ebb_bitwise_and(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_bitwise_and, NULL, 2, in);
+}
+
+ebb_tensor *ebb_bitwise_or(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_bitwise_or, NULL, 2, in);
+}
+
+ebb_tensor *ebb_bitwise_xor(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_bitwise_xor, NULL, 2, in);
+}
+
+ebb_tensor *ebb_bitwise_not(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_bitwise_not, NULL, 1, in);
+}
+
+ebb_tensor *ebb_logical_xor(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_logical_xor, NULL, 2, in);
+}
+
+ebb_tensor *ebb_bitwise_left_shift(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_bitwise_left_shift, NULL, 2, in);
+}
+
+ebb_tensor *ebb_bitwise_right_shift(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_bitwise_right_shift, NULL, 2, in);
+}
+
+struct nan_to_num_attr {
+    double nan;
+    double posinf;
+    double neginf;
+    bool zero_infinities;
+};
+_Static_assert(sizeof(struct nan_to_num_attr) == 32, "nan_to_num");
+_Static_assert(offsetof(struct nan_to_num_attr, nan) == 0, "nan_to_num");
+_Static_assert(offsetof(struct nan_to_num_attr, posinf) == 8, "nan_to_num");
+_Static_assert(offsetof(struct nan_to_num_attr, neginf) == 16, "nan_to_num");
+_Static_assert(offsetof(struct nan_to_num_attr, zero_infinities) == 24, "nan_to_num");
+ebb_tensor *ebb_nan_to_num(ebb_tensor *x, const ebb_nan_to_num_options *options)
+{
+    struct nan_to_num_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_nan_to_num, options->reserved) != EBB_OK) return NULL;
+        attr.nan = options->nan;
+        attr.posinf = options->posinf;
+        attr.neginf = options->neginf;
+        attr.zero_infinities = options->zero_infinities;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_nan_to_num, &attr, 1, in);
+}
+
+ebb_status ebb_nan_to_num_(ebb_tensor *x, const ebb_nan_to_num_options *options)
+{
+    struct nan_to_num_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_nan_to_num, options->reserved));
+        attr.nan = options->nan;
+        attr.posinf = options->posinf;
+        attr.neginf = options->neginf;
+        attr.zero_infinities = options->zero_infinities;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_nan_to_num, "nan_to_num_", &attr, 1, in);
+}
