@@ -232,19 +232,6 @@ static const ebb__vjp_host host = {
     .random_base = rule_random_base,
 };
 
-/* Does a rule that reads declared values read a floating by-product: then create_graph needs
- * the composed one. */
-static bool reads_floating_aux(ebb_vjp *v)
-{
-    rule *r = (rule *)v;
-    uint32_t need = declared(v);
-    for (int32_t k = 0; k < v->op->n_aux; k++) {
-        const ebb__layout *l = ebb__record_layout(r->record, v->n_in + v->n_out + k);
-        if (need & EBB_NEED_AUX(k) && ebb__dtype_is_float((ebb_dtype)l->dtype)) return true;
-    }
-    return false;
-}
-
 ebb_status ebb__rule_run(ebb__backward *b, int64_t i)
 {
     ebb_graph_node *node = b->walk.nodes[i];
@@ -269,7 +256,7 @@ ebb_status ebb__rule_run(ebb__backward *b, int64_t i)
         ebb_scope_end(scope);
         return refused;
     }
-    if (b->create_graph && op->vjp_composed && reads_floating_aux(&r.vjp))
+    if (b->create_graph && op->vjp_composed)
         op->vjp_composed(&r.vjp);
     else
         op->vjp(&r.vjp);

@@ -133,7 +133,8 @@ struct ebb_op {
      * call). */
     ebb_status (*view)(ebb_view *out, int64_t *offset, bool *copy, const ebb__call *c);
     void (*vjp)(ebb_vjp *v);          /* NULL: not differentiable */
-    void (*vjp_composed)(ebb_vjp *v); /* where vjp reads a floating by-product */
+    void (*vjp_composed)(ebb_vjp *v); /* under create_graph, where vjp reads a
+                                         floating by-product or emits what has no rule */
     /* Instead of shape and forward: a formula of other operations; has no node of its own.
      * Returns status through v; writes n_out results. */
     void (*compose)(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, int32_t n_in,

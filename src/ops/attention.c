@@ -1,5 +1,6 @@
-/* attention.c - triangles of matrices, and attention as a formula of other operations.
+/* attention.c - triangles of matrices, and attention with batch axes that broadcast.
  * SPDX-License-Identifier: MIT */
+#include "ops/attend.h"
 #include "ops/operand.h"
 #include "ops/parallel.h"
 #include "ops/rule.h"
@@ -155,43 +156,76 @@ const ebb_op ebb__op_causal_fill = {
 /* ---- attention -------------------------------------------------------------------------- */
 typedef struct attention_attr {
     bool causal;
-    double scale;
+    double scale, dropout_p;
 } attention_attr;
 static const ebb_attr_spec attention_attrs[] = {
     {"causal", EBB_ATTR_BOOL, offsetof(attention_attr, causal), true,
      "place i sees keys 0 to i only"},
     {"scale", EBB_ATTR_F64, offsetof(attention_attr, scale), true, "0: 1 / sqrt(d)"},
+    {"dropout_p", EBB_ATTR_F64, offsetof(attention_attr, dropout_p), true,
+     "chance of each weight to be dropped, in [0, 1)"},
     {0}};
+
+/* The batch axes of x joined to those in *batch. */
+static ebb_status join_batch(ebb_shape *batch, ebb_tensor *x)
+{
+    ebb_shape s = ebb_shape_get(x);
+    s.n_dims = s.n_dims > 2 ? s.n_dims - 2 : 0;
+    return ebb__shape_broadcast(batch, batch, &s);
+}
+
+/* x with all batch axes, and (rows, cols) behind them; a view. */
+static ebb_tensor *with_batch(ebb_vjp *v, ebb_tensor *x, const ebb_shape *batch, int64_t rows,
+                              int64_t cols)
+{
+    ebb_shape want = *batch, have = ebb_shape_get(x);
+    want.dims[want.n_dims++] = rows;
+    want.dims[want.n_dims++] = cols;
+    return ebb__shape_equal(&want, &have) ? x : EBB_EMIT(v, expand, &want, x);
+}
+
+static ebb_status attention_batch(ebb_shape *batch, ebb_tensor *const *in)
+{
+    static const char *const name[] = {"q", "k", "v"};
+    char text[EBB__SHAPE_TEXT];
+    *batch = (ebb_shape){.n_dims = 0};
+    for (int32_t i = 0; i < 3; i++) {
+        ebb_shape s = ebb_shape_get(in[i]);
+        if (s.n_dims < 2 || s.n_dims > EBB_MAX_DIMS)
+            return ebb__fail(EBB_E_SHAPE, "%s must have at least 2 dimensions, it is %s",
+                             name[i], ebb__shape_text(text, sizeof text, &s));
+        EBB_TRY(join_batch(batch, in[i]));
+    }
+    return in[3] == EBB_NONE ? EBB_OK : join_batch(batch, in[3]);
+}
 
 static void attention_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, int32_t n_in,
                               const void *attr)
 {
     (void)n_in;
     const attention_attr *a = attr;
-    ebb_tensor *q = in[0], *k = in[1], *mask = in[3];
-    int64_t d = ebb_dim(q, -1), axis = -1;
-    double scale = a->scale != 0 ? a->scale : 1 / sqrt((double)(d > 0 ? d : 1));
-    q = ebb__rule_scale(v, q, scale);
-    ebb_tensor *score = EBB_EMIT(v, matmul, NULL, q, ebb__rule_transpose(v, k, -1, -2));
-    if (a->causal) score = EBB_EMIT(v, causal_fill, NULL, score);
-    if (mask != EBB_NONE && ebb_dtype_of(mask) == EBB_BOOL) {
-        double lowest = -INFINITY;
-        ebb_tensor *hidden = EBB_EMIT(v, logical_not, NULL, mask);
-        score = EBB_EMIT(v, masked_fill, &lowest, score, hidden);
-    } else if (mask != EBB_NONE) {
-        score = ebb__rule_add(v, score, mask);
-    }
-    ebb_tensor *weight = EBB_EMIT(v, softmax, &axis, score);
-    out[0] = EBB_EMIT(v, matmul, NULL, weight, in[2]);
+    ebb_shape batch;
+    v->status = attention_batch(&batch, in);
+    if (v->status != EBB_OK) return;
+    int64_t l = ebb_dim(in[0], -2), s = ebb_dim(in[1], -2), d = ebb_dim(in[0], -1);
+    ebb__attend_attr how;
+    memset(&how, 0, sizeof how);
+    how.scale = a->scale != 0 ? a->scale : 1 / sqrt((double)(d > 0 ? d : 1));
+    how.p = a->dropout_p;
+    how.causal = a->causal;
+    ebb_tensor *mask = in[3] == EBB_NONE ? in[3] : with_batch(v, in[3], &batch, l, s);
+    out[0] =
+        EBB_EMIT(v, attend, &how, with_batch(v, in[0], &batch, l, d),
+                 with_batch(v, in[1], &batch, s, ebb_dim(in[1], -1)),
+                 with_batch(v, in[2], &batch, ebb_dim(in[2], -2), ebb_dim(in[2], -1)), mask);
 }
 
 const ebb_op ebb__op_scaled_dot_product_attention = {
     EBB_OP_HEAD(scaled_dot_product_attention),
     .doc = "out = softmax(scale * q k' + mask) v over keys; q is (..., l, d), k (..., s, d), v "
-           "(..., s, "
-           "e); mask broadcasts to (..., l, s): bool (true: may look) or a number added. A "
-           "formula of "
-           "other operations: its memory grows with l * s.",
+           "(..., s, e), batch axes broadcast; mask broadcasts to (..., l, s): bool (true: may "
+           "look) or a number added. A place that sees nothing is 0. Memory is linear in l and "
+           "s, unless a mask wants a gradient.",
     .n_in = 4,
     .n_out = 1,
     .optional = 1u << 3,
@@ -205,5 +239,7 @@ const ebb_op ebb__op_scaled_dot_product_attention = {
     EBB_SAMPLES({.in = {"2x3x4", "2x5x4", "2x5x6", "-"}},
                 {.in = {"3x4", "3x4", "3x4", "-"}, .attr = "causal=1"},
                 {.in = {"2x2x3x4", "2x2x3x4", "2x2x3x4", "3x3"}, .attr = "scale=0.5"},
-                {.in = {"1x1", "1x1", "1x1", "-"}}),
+                {.in = {"1x1", "1x1", "1x1", "-"}},
+                {.in = {"2x1x3x4", "3x5x4", "5x2", "bool:5"}},
+                {.in = {"2x3x2", "2x0x2", "2x0x3", "-"}}),
 };

@@ -3,6 +3,8 @@
  * Element i is decided by word i % 4 of block base + i / 4 of the context's generator, so the
  * forward pass, its recomputation and the gradient agree whatever the number of threads.
  * SPDX-License-Identifier: MIT */
+#include "ops/dropout.h"
+
 #include "base/philox.h"
 #include "ops/kernels/clones.h"
 #include "ops/operand.h"
@@ -13,21 +15,13 @@
 
 enum { DROPOUT_BLOCKS = 64, DROPOUT_WORDS = 4 * DROPOUT_BLOCKS };
 
-typedef struct dropout_attr {
-    double p;
-} dropout_attr;
-static const ebb_attr_spec dropout_attrs[] = {{"p", EBB_ATTR_F64, offsetof(dropout_attr, p),
-                                               false,
+static const ebb_attr_spec dropout_attrs[] = {{"p", EBB_ATTR_F64,
+                                               offsetof(ebb__dropout_attr, p), false,
                                                "chance of each element to be 0, in [0, 1)"},
                                               {0}};
-/* The counter is kept as it was drawn: 64 bits in an int64_t. */
-typedef struct dropout_grad_attr {
-    double p;
-    int64_t base;
-} dropout_grad_attr;
 static const ebb_attr_spec dropout_grad_attrs[] = {
-    {"p", EBB_ATTR_F64, offsetof(dropout_grad_attr, p), false, NULL},
-    {"base", EBB_ATTR_I64, offsetof(dropout_grad_attr, base), false, NULL},
+    {"p", EBB_ATTR_F64, offsetof(ebb__dropout_grad_attr, p), false, NULL},
+    {"base", EBB_ATTR_I64, offsetof(ebb__dropout_grad_attr, base), false, NULL},
     {0}};
 
 typedef struct dropout_work {
@@ -73,7 +67,7 @@ static void dropout_blocks(const void *arg, int64_t lo, int64_t hi, int32_t part
 
 static ebb_status dropout_run(const ebb__call *c, double p, uint64_t base)
 {
-    dropout_work w = {c, base, (uint32_t)(p * 4294967296.0), 1 / (1 - p)};
+    dropout_work w = {c, base, ebb__dropout_least(p), 1 / (1 - p)};
     int64_t n_blocks = (ebb__n_elems(&c->out[0].shape) + 3) / 4;
     ebb__parallel(c->n_threads, n_blocks, ebb__grain(8), dropout_blocks, &w);
     return EBB_OK;
@@ -95,13 +89,13 @@ static ebb_status dropout_draw_shape(ebb__call *c)
 
 static ebb_status dropout_forward(const ebb__call *c)
 {
-    return dropout_run(c, ((const dropout_attr *)c->attr)->p, c->random_base);
+    return dropout_run(c, ((const ebb__dropout_attr *)c->attr)->p, c->random_base);
 }
 
 static void dropout_vjp(ebb_vjp *v)
 {
-    dropout_grad_attr attr = {((const dropout_attr *)v->attr)->p,
-                              (int64_t)v->host->random_base(v)};
+    ebb__dropout_grad_attr attr = {((const ebb__dropout_attr *)v->attr)->p,
+                                   (int64_t)v->host->random_base(v)};
     ebb__give(v, 0, EBB_EMIT(v, dropout_grad, &attr, ebb__grad(v, 0)));
 }
 
@@ -113,7 +107,7 @@ const ebb_op ebb__op_dropout = {
     .n_in = 1,
     .n_out = 1,
     .arg = {"x"},
-    .attr_bytes = sizeof(dropout_attr),
+    .attr_bytes = sizeof(ebb__dropout_attr),
     .attrs = dropout_attrs,
     .flags = EBB_OP_RANDOM,
     .bound = EBB_BOUND_MEMORY,
@@ -126,7 +120,7 @@ const ebb_op ebb__op_dropout = {
 
 static ebb_status dropout_grad_forward(const ebb__call *c)
 {
-    const dropout_grad_attr *a = c->attr;
+    const ebb__dropout_grad_attr *a = c->attr;
     return dropout_run(c, a->p, (uint64_t)a->base);
 }
 
@@ -142,7 +136,7 @@ const ebb_op ebb__op_dropout_grad = {
     .n_in = 1,
     .n_out = 1,
     .arg = {"g"},
-    .attr_bytes = sizeof(dropout_grad_attr),
+    .attr_bytes = sizeof(ebb__dropout_grad_attr),
     .attrs = dropout_grad_attrs,
     .flags = EBB_OP_PRIVATE | EBB_OP_RANDOM,
     .bound = EBB_BOUND_MEMORY,

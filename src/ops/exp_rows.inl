@@ -50,7 +50,7 @@ EBB_CLONES static void FN(row_scale)(T *y, double factor, int64_t n)
 }
 
 /* The sum of exp(x - top) alone. */
-EBB_CLONES static double FN(row_exp_sum)(const T *x, T top, int64_t n)
+__attribute__((unused)) EBB_CLONES static double FN(row_exp_sum)(const T *x, T top, int64_t n)
 {
     double lane[FN(EXP_LANES)] = {0}, sum = 0;
     int64_t i = 0;
