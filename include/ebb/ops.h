@@ -748,6 +748,52 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_batch_norm(ebb_tensor *x, ebb_tensor *w, e
 EBB_API EBB_NODISCARD ebb_tensor *ebb_layer_norm(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
                                                  const ebb_norm_options *options);
 
+typedef struct ebb_group_norm_options {
+    double eps; /* 0: 1e-5 */
+    uint64_t reserved[4]; /* zero */
+} ebb_group_norm_options;
+/* out = (x - mean) / sqrt(var + eps) * w + b, mean and variance over each group of channels
+ * (axis 1) of each image, w and b per channel.
+ *   groups     must divide the channels
+ *   w          may be EBB_NONE
+ *   b          may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_group_norm(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                                                 int64_t groups,
+                                                 const ebb_group_norm_options *options);
+
+/* out = (x - mean) / sqrt(var + eps) * w + b, mean and variance over each channel (axis 1)
+ * of each image; running_mean and running_var move by momentum towards the images' mean of
+ * them (the variance unbiased). inference: out uses the running values instead.
+ *   w          may be EBB_NONE
+ *   b          may be EBB_NONE
+ *   running_mean may be EBB_NONE
+ *   running_var may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_instance_norm(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                                                    ebb_tensor *running_mean,
+                                                    ebb_tensor *running_var,
+                                                    const ebb_norm_options *options);
+
+typedef struct ebb_rms_norm_options {
+    double eps; /* 0: the element type's epsilon */
+    uint64_t reserved[4]; /* zero */
+} ebb_rms_norm_options;
+/* out = x / sqrt(mean(x^2) + eps) * w, the mean over the last axis.
+ *   w          may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_rms_norm(ebb_tensor *x, ebb_tensor *w,
+                                               const ebb_rms_norm_options *options);
+
+typedef struct ebb_local_response_norm_options {
+    double alpha; /* 0: 1e-4 */
+    double beta; /* 0: 0.75 */
+    double k; /* 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_local_response_norm_options;
+/* out = x / (k + alpha * m)^beta, m the mean of x^2 over `size` channels around each (axis
+ * 1), zeros outside.
+ *   size       neighbouring channels */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_local_response_norm(ebb_tensor *x, int64_t size,
+                                                          const ebb_local_response_norm_options *options);
+
 typedef struct ebb_cross_entropy_options {
     double label_smoothing; /* in [0, 1]: how much of the target is spread over all classes */
     bool ignore; /* leave out items whose label is ignore_index */
@@ -962,16 +1008,99 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_triu(ebb_tensor *x, int64_t diagonal);
 typedef struct ebb_attention_options {
     bool causal; /* place i sees keys 0 to i only */
     double scale; /* 0: 1 / sqrt(d) */
+    double dropout_p; /* chance of each weight to be dropped, in [0, 1) */
     uint64_t reserved[4]; /* zero */
 } ebb_attention_options;
 /* out = softmax(scale * q k' + mask) v over keys; q is (..., l, d), k (..., s, d), v (...,
- * s, e); mask broadcasts to (..., l, s): bool (true: may look) or a number added. A formula
- * of other operations: its memory grows with l * s.
+ * s, e), batch axes broadcast; mask broadcasts to (..., l, s): bool (true: may look) or a
+ * number added. A place that sees nothing is 0. Memory is linear in l and s, unless a mask
+ * wants a gradient.
  *   mask       may be EBB_NONE */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_scaled_dot_product_attention(ebb_tensor *q, ebb_tensor *k,
                                                                    ebb_tensor *v,
                                                                    ebb_tensor *mask,
                                                                    const ebb_attention_options *options);
+
+typedef struct ebb_rnn_options {
+    bool relu; /* max(x, 0) in place of tanh */
+    bool reverse; /* from the last step to the first */
+    uint64_t reserved[4]; /* zero */
+} ebb_rnn_options;
+/* One layer in one direction over x (steps, batch, in): y[t] = h = tanh(x[t] w_ih' + b_ih +
+ * h w_hh' + b_hh); w_ih is (width, in), w_hh (width, width), h0 (batch, width), absent:
+ * zeros; h is the last one.
+ *   h0         may be EBB_NONE
+ *   b_ih       may be EBB_NONE
+ *   b_hh       may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_status ebb_rnn(ebb_tensor **y_out, ebb_tensor **h_out, ebb_tensor *x,
+                                         ebb_tensor *h0, ebb_tensor *w_ih, ebb_tensor *w_hh,
+                                         ebb_tensor *b_ih, ebb_tensor *b_hh,
+                                         const ebb_rnn_options *options);
+
+typedef struct ebb_rnn_cell_options {
+    bool relu; /* max(x, 0) in place of tanh */
+    uint64_t reserved[4]; /* zero */
+} ebb_rnn_cell_options;
+/* One step of rnn: x is (batch, in); the new h (batch, width).
+ *   h0         may be EBB_NONE
+ *   b_ih       may be EBB_NONE
+ *   b_hh       may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_rnn_cell(ebb_tensor *x, ebb_tensor *h0, ebb_tensor *w_ih,
+                                               ebb_tensor *w_hh, ebb_tensor *b_ih,
+                                               ebb_tensor *b_hh,
+                                               const ebb_rnn_cell_options *options);
+
+typedef struct ebb_lstm_options {
+    bool reverse; /* from the last step to the first */
+    uint64_t reserved[4]; /* zero */
+} ebb_lstm_options;
+/* One layer in one direction over x (steps, batch, in): with (i, f, g, o) = x[t] w_ih' +
+ * b_ih + h w_hh' + b_hh, c = sigmoid(f) c + sigmoid(i) tanh(g), y[t] = h = sigmoid(o)
+ * tanh(c); w_ih is (4 width, in), w_hh (4 width, width), h0 and c0 (batch, width), absent:
+ * zeros; h and c are the last ones.
+ *   h0         may be EBB_NONE
+ *   c0         may be EBB_NONE
+ *   b_ih       may be EBB_NONE
+ *   b_hh       may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_status ebb_lstm(ebb_tensor **y_out, ebb_tensor **h_out,
+                                          ebb_tensor **c_out, ebb_tensor *x, ebb_tensor *h0,
+                                          ebb_tensor *c0, ebb_tensor *w_ih, ebb_tensor *w_hh,
+                                          ebb_tensor *b_ih, ebb_tensor *b_hh,
+                                          const ebb_lstm_options *options);
+
+/* One step of lstm: x is (batch, in); the new h and c (batch, width).
+ *   h0         may be EBB_NONE
+ *   c0         may be EBB_NONE
+ *   b_ih       may be EBB_NONE
+ *   b_hh       may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_status ebb_lstm_cell(ebb_tensor **h_out, ebb_tensor **c_out,
+                                               ebb_tensor *x, ebb_tensor *h0, ebb_tensor *c0,
+                                               ebb_tensor *w_ih, ebb_tensor *w_hh,
+                                               ebb_tensor *b_ih, ebb_tensor *b_hh);
+
+typedef struct ebb_gru_options {
+    bool reverse; /* from the last step to the first */
+    uint64_t reserved[4]; /* zero */
+} ebb_gru_options;
+/* One layer in one direction over x (steps, batch, in): with (r, z, n) = x[t] w_ih' + b_ih
+ * and (r', z', n') = h w_hh' + b_hh, n = tanh(n + sigmoid(r + r') n'), z = sigmoid(z + z'),
+ * y[t] = h = (1 - z) n + z h; w_ih is (3 width, in), w_hh (3 width, width), h0 (batch,
+ * width), absent: zeros; h is the last one.
+ *   h0         may be EBB_NONE
+ *   b_ih       may be EBB_NONE
+ *   b_hh       may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_status ebb_gru(ebb_tensor **y_out, ebb_tensor **h_out, ebb_tensor *x,
+                                         ebb_tensor *h0, ebb_tensor *w_ih, ebb_tensor *w_hh,
+                                         ebb_tensor *b_ih, ebb_tensor *b_hh,
+                                         const ebb_gru_options *options);
+
+/* One step of gru: x is (batch, in); the new h (batch, width).
+ *   h0         may be EBB_NONE
+ *   b_ih       may be EBB_NONE
+ *   b_hh       may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_gru_cell(ebb_tensor *x, ebb_tensor *h0, ebb_tensor *w_ih,
+                                               ebb_tensor *w_hh, ebb_tensor *b_ih,
+                                               ebb_tensor *b_hh);
 
 /* out = 2^x. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_exp2(ebb_tensor *x);
@@ -2566,6 +2695,51 @@ static inline EBB_NODISCARD ebb_tensor *ebb__layer_norm_at(const char *file, int
     return result_;
 }
 #define ebb_layer_norm(...) ebb__layer_norm_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__group_norm_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, ebb_tensor *w,
+                                                           ebb_tensor *b, int64_t groups,
+                                                           const ebb_group_norm_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_group_norm)(x, w, b, groups, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_group_norm(...) ebb__group_norm_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__instance_norm_at(const char *file, int32_t line,
+                                                              ebb_tensor *x, ebb_tensor *w,
+                                                              ebb_tensor *b,
+                                                              ebb_tensor *running_mean,
+                                                              ebb_tensor *running_var,
+                                                              const ebb_norm_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_instance_norm)(x, w, b, running_mean, running_var, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_instance_norm(...) ebb__instance_norm_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__rms_norm_at(const char *file, int32_t line,
+                                                         ebb_tensor *x, ebb_tensor *w,
+                                                         const ebb_rms_norm_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_rms_norm)(x, w, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_rms_norm(...) ebb__rms_norm_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__local_response_norm_at(const char *file,
+                                                                    int32_t line, ebb_tensor *x,
+                                                                    int64_t size,
+                                                                    const ebb_local_response_norm_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_local_response_norm)(x, size, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_local_response_norm(...) ebb__local_response_norm_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__cross_entropy_at(const char *file, int32_t line,
                                                               ebb_tensor *logits,
                                                               ebb_tensor *labels,
@@ -3030,6 +3204,83 @@ static inline EBB_NODISCARD ebb_tensor *ebb__scaled_dot_product_attention_at(con
     return result_;
 }
 #define ebb_scaled_dot_product_attention(...) ebb__scaled_dot_product_attention_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__rnn_at(const char *file, int32_t line,
+                                                   ebb_tensor **y_out, ebb_tensor **h_out,
+                                                   ebb_tensor *x, ebb_tensor *h0,
+                                                   ebb_tensor *w_ih, ebb_tensor *w_hh,
+                                                   ebb_tensor *b_ih, ebb_tensor *b_hh,
+                                                   const ebb_rnn_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_rnn)(y_out, h_out, x, h0, w_ih, w_hh, b_ih, b_hh, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_rnn(...) ebb__rnn_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__rnn_cell_at(const char *file, int32_t line,
+                                                         ebb_tensor *x, ebb_tensor *h0,
+                                                         ebb_tensor *w_ih, ebb_tensor *w_hh,
+                                                         ebb_tensor *b_ih, ebb_tensor *b_hh,
+                                                         const ebb_rnn_cell_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_rnn_cell)(x, h0, w_ih, w_hh, b_ih, b_hh, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_rnn_cell(...) ebb__rnn_cell_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__lstm_at(const char *file, int32_t line,
+                                                    ebb_tensor **y_out, ebb_tensor **h_out,
+                                                    ebb_tensor **c_out, ebb_tensor *x,
+                                                    ebb_tensor *h0, ebb_tensor *c0,
+                                                    ebb_tensor *w_ih, ebb_tensor *w_hh,
+                                                    ebb_tensor *b_ih, ebb_tensor *b_hh,
+                                                    const ebb_lstm_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_lstm)(y_out, h_out, c_out, x, h0, c0, w_ih, w_hh, b_ih, b_hh,
+                                    options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_lstm(...) ebb__lstm_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__lstm_cell_at(const char *file, int32_t line,
+                                                         ebb_tensor **h_out, ebb_tensor **c_out,
+                                                         ebb_tensor *x, ebb_tensor *h0,
+                                                         ebb_tensor *c0, ebb_tensor *w_ih,
+                                                         ebb_tensor *w_hh, ebb_tensor *b_ih,
+                                                         ebb_tensor *b_hh)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_lstm_cell)(h_out, c_out, x, h0, c0, w_ih, w_hh, b_ih, b_hh);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_lstm_cell(...) ebb__lstm_cell_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__gru_at(const char *file, int32_t line,
+                                                   ebb_tensor **y_out, ebb_tensor **h_out,
+                                                   ebb_tensor *x, ebb_tensor *h0,
+                                                   ebb_tensor *w_ih, ebb_tensor *w_hh,
+                                                   ebb_tensor *b_ih, ebb_tensor *b_hh,
+                                                   const ebb_gru_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_gru)(y_out, h_out, x, h0, w_ih, w_hh, b_ih, b_hh, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_gru(...) ebb__gru_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__gru_cell_at(const char *file, int32_t line,
+                                                         ebb_tensor *x, ebb_tensor *h0,
+                                                         ebb_tensor *w_ih, ebb_tensor *w_hh,
+                                                         ebb_tensor *b_ih, ebb_tensor *b_hh)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_gru_cell)(x, h0, w_ih, w_hh, b_ih, b_hh);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_gru_cell(...) ebb__gru_cell_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__exp2_at(const char *file, int32_t line,
                                                      ebb_tensor *x)
 {

@@ -1881,6 +1881,96 @@ ebb_tensor *ebb_layer_norm(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
     return ebb__call1(NULL, &ebb__op_layer_norm, &attr, 3, in);
 }
 
+struct group_norm_attr {
+    double eps;
+    int64_t groups;
+};
+_Static_assert(sizeof(struct group_norm_attr) == 16, "group_norm");
+_Static_assert(offsetof(struct group_norm_attr, eps) == 0, "group_norm");
+_Static_assert(offsetof(struct group_norm_attr, groups) == 8, "group_norm");
+ebb_tensor *ebb_group_norm(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b, int64_t groups,
+                           const ebb_group_norm_options *options)
+{
+    struct group_norm_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.groups = groups;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_group_norm, options->reserved) != EBB_OK) return NULL;
+        attr.eps = options->eps;
+    }
+    ebb_tensor *const in[] = {x, w, b};
+    return ebb__call1(NULL, &ebb__op_group_norm, &attr, 3, in);
+}
+
+struct instance_norm_attr {
+    double eps;
+    double momentum;
+    bool inference;
+};
+_Static_assert(sizeof(struct instance_norm_attr) == 24, "instance_norm");
+_Static_assert(offsetof(struct instance_norm_attr, eps) == 0, "instance_norm");
+_Static_assert(offsetof(struct instance_norm_attr, momentum) == 8, "instance_norm");
+_Static_assert(offsetof(struct instance_norm_attr, inference) == 16, "instance_norm");
+ebb_tensor *ebb_instance_norm(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
+                              ebb_tensor *running_mean, ebb_tensor *running_var,
+                              const ebb_norm_options *options)
+{
+    struct instance_norm_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_instance_norm, options->reserved) != EBB_OK) return NULL;
+        attr.eps = options->eps;
+        attr.momentum = options->momentum;
+        attr.inference = options->inference;
+    }
+    ebb_tensor *const in[] = {x, w, b, running_mean, running_var};
+    return ebb__call1(NULL, &ebb__op_instance_norm, &attr, 5, in);
+}
+
+struct rms_norm_attr {
+    double eps;
+};
+_Static_assert(sizeof(struct rms_norm_attr) == 8, "rms_norm");
+_Static_assert(offsetof(struct rms_norm_attr, eps) == 0, "rms_norm");
+ebb_tensor *ebb_rms_norm(ebb_tensor *x, ebb_tensor *w, const ebb_rms_norm_options *options)
+{
+    struct rms_norm_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_rms_norm, options->reserved) != EBB_OK) return NULL;
+        attr.eps = options->eps;
+    }
+    ebb_tensor *const in[] = {x, w};
+    return ebb__call1(NULL, &ebb__op_rms_norm, &attr, 2, in);
+}
+
+struct local_response_norm_attr {
+    double alpha;
+    double beta;
+    double k;
+    int64_t size;
+};
+_Static_assert(sizeof(struct local_response_norm_attr) == 32, "local_response_norm");
+_Static_assert(offsetof(struct local_response_norm_attr, alpha) == 0, "local_response_norm");
+_Static_assert(offsetof(struct local_response_norm_attr, beta) == 8, "local_response_norm");
+_Static_assert(offsetof(struct local_response_norm_attr, k) == 16, "local_response_norm");
+_Static_assert(offsetof(struct local_response_norm_attr, size) == 24, "local_response_norm");
+ebb_tensor *ebb_local_response_norm(ebb_tensor *x, int64_t size,
+                                    const ebb_local_response_norm_options *options)
+{
+    struct local_response_norm_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.size = size;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_local_response_norm, options->reserved) != EBB_OK) return NULL;
+        attr.alpha = options->alpha;
+        attr.beta = options->beta;
+        attr.k = options->k;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_local_response_norm, &attr, 1, in);
+}
+
 struct cross_entropy_attr {
     double label_smoothing;
     bool ignore;
@@ -2458,10 +2548,12 @@ ebb_tensor *ebb_triu(ebb_tensor *x, int64_t diagonal)
 struct scaled_dot_product_attention_attr {
     bool causal;
     double scale;
+    double dropout_p;
 };
-_Static_assert(sizeof(struct scaled_dot_product_attention_attr) == 16, "scaled_dot_product_attention");
+_Static_assert(sizeof(struct scaled_dot_product_attention_attr) == 24, "scaled_dot_product_attention");
 _Static_assert(offsetof(struct scaled_dot_product_attention_attr, causal) == 0, "scaled_dot_product_attention");
 _Static_assert(offsetof(struct scaled_dot_product_attention_attr, scale) == 8, "scaled_dot_product_attention");
+_Static_assert(offsetof(struct scaled_dot_product_attention_attr, dropout_p) == 16, "scaled_dot_product_attention");
 ebb_tensor *ebb_scaled_dot_product_attention(ebb_tensor *q, ebb_tensor *k, ebb_tensor *v,
                                              ebb_tensor *mask,
                                              const ebb_attention_options *options)
@@ -2472,9 +2564,108 @@ ebb_tensor *ebb_scaled_dot_product_attention(ebb_tensor *q, ebb_tensor *k, ebb_t
         if (ebb__call_reserved(&ebb__op_scaled_dot_product_attention, options->reserved) != EBB_OK) return NULL;
         attr.causal = options->causal;
         attr.scale = options->scale;
+        attr.dropout_p = options->dropout_p;
     }
     ebb_tensor *const in[] = {q, k, v, mask};
     return ebb__call1(NULL, &ebb__op_scaled_dot_product_attention, &attr, 4, in);
+}
+
+struct rnn_attr {
+    bool relu;
+    bool reverse;
+};
+_Static_assert(sizeof(struct rnn_attr) == 2, "rnn");
+_Static_assert(offsetof(struct rnn_attr, relu) == 0, "rnn");
+_Static_assert(offsetof(struct rnn_attr, reverse) == 1, "rnn");
+ebb_status ebb_rnn(ebb_tensor **y_out, ebb_tensor **h_out, ebb_tensor *x, ebb_tensor *h0,
+                   ebb_tensor *w_ih, ebb_tensor *w_hh, ebb_tensor *b_ih, ebb_tensor *b_hh,
+                   const ebb_rnn_options *options)
+{
+    struct rnn_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_rnn, options->reserved));
+        attr.relu = options->relu;
+        attr.reverse = options->reverse;
+    }
+    ebb_tensor *const in[] = {x, h0, w_ih, w_hh, b_ih, b_hh};
+    ebb_tensor **const out[] = {y_out, h_out};
+    return ebb__call_outs(out, 2, &ebb__op_rnn, &attr, 6, in);
+}
+
+struct rnn_cell_attr {
+    bool relu;
+};
+_Static_assert(sizeof(struct rnn_cell_attr) == 1, "rnn_cell");
+_Static_assert(offsetof(struct rnn_cell_attr, relu) == 0, "rnn_cell");
+ebb_tensor *ebb_rnn_cell(ebb_tensor *x, ebb_tensor *h0, ebb_tensor *w_ih, ebb_tensor *w_hh,
+                         ebb_tensor *b_ih, ebb_tensor *b_hh,
+                         const ebb_rnn_cell_options *options)
+{
+    struct rnn_cell_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_rnn_cell, options->reserved) != EBB_OK) return NULL;
+        attr.relu = options->relu;
+    }
+    ebb_tensor *const in[] = {x, h0, w_ih, w_hh, b_ih, b_hh};
+    return ebb__call1(NULL, &ebb__op_rnn_cell, &attr, 6, in);
+}
+
+struct lstm_attr {
+    bool reverse;
+};
+_Static_assert(sizeof(struct lstm_attr) == 1, "lstm");
+_Static_assert(offsetof(struct lstm_attr, reverse) == 0, "lstm");
+ebb_status ebb_lstm(ebb_tensor **y_out, ebb_tensor **h_out, ebb_tensor **c_out, ebb_tensor *x,
+                    ebb_tensor *h0, ebb_tensor *c0, ebb_tensor *w_ih, ebb_tensor *w_hh,
+                    ebb_tensor *b_ih, ebb_tensor *b_hh, const ebb_lstm_options *options)
+{
+    struct lstm_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_lstm, options->reserved));
+        attr.reverse = options->reverse;
+    }
+    ebb_tensor *const in[] = {x, h0, c0, w_ih, w_hh, b_ih, b_hh};
+    ebb_tensor **const out[] = {y_out, h_out, c_out};
+    return ebb__call_outs(out, 3, &ebb__op_lstm, &attr, 7, in);
+}
+
+ebb_status ebb_lstm_cell(ebb_tensor **h_out, ebb_tensor **c_out, ebb_tensor *x, ebb_tensor *h0,
+                         ebb_tensor *c0, ebb_tensor *w_ih, ebb_tensor *w_hh, ebb_tensor *b_ih,
+                         ebb_tensor *b_hh)
+{
+    ebb_tensor *const in[] = {x, h0, c0, w_ih, w_hh, b_ih, b_hh};
+    ebb_tensor **const out[] = {h_out, c_out};
+    return ebb__call_outs(out, 2, &ebb__op_lstm_cell, NULL, 7, in);
+}
+
+struct gru_attr {
+    bool reverse;
+};
+_Static_assert(sizeof(struct gru_attr) == 1, "gru");
+_Static_assert(offsetof(struct gru_attr, reverse) == 0, "gru");
+ebb_status ebb_gru(ebb_tensor **y_out, ebb_tensor **h_out, ebb_tensor *x, ebb_tensor *h0,
+                   ebb_tensor *w_ih, ebb_tensor *w_hh, ebb_tensor *b_ih, ebb_tensor *b_hh,
+                   const ebb_gru_options *options)
+{
+    struct gru_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_gru, options->reserved));
+        attr.reverse = options->reverse;
+    }
+    ebb_tensor *const in[] = {x, h0, w_ih, w_hh, b_ih, b_hh};
+    ebb_tensor **const out[] = {y_out, h_out};
+    return ebb__call_outs(out, 2, &ebb__op_gru, &attr, 6, in);
+}
+
+ebb_tensor *ebb_gru_cell(ebb_tensor *x, ebb_tensor *h0, ebb_tensor *w_ih, ebb_tensor *w_hh,
+                         ebb_tensor *b_ih, ebb_tensor *b_hh)
+{
+    ebb_tensor *const in[] = {x, h0, w_ih, w_hh, b_ih, b_hh};
+    return ebb__call1(NULL, &ebb__op_gru_cell, NULL, 6, in);
 }
 
 ebb_tensor *ebb_exp2(ebb_tensor *x)
