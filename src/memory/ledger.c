@@ -188,8 +188,8 @@ static void reader_unlink(ebb__ledger *l, uint32_t at)
 }
 
 /* ---- death ------------------------------------------------------------------------------- */
-/* Nothing knows the val any more. (A source that is away is in source_gone's list, a queued val
- * in that of unneeded; these will end it.) */
+/* Nothing knows the val any more. (A source that is away is in source_gone's list, a queued
+ * val in that of unneeded; these will end it.) */
 static bool is_forgotten(const ledger_val *v)
 {
     return is_away(v) && !v->uses && v->readers == NONE && v->rec != NONE && !v->queued;
@@ -315,7 +315,7 @@ static void inputs_use(ebb__ledger *l, uint32_t id)
         }
         if (l->awake) {
             ebb__ledger_sooner(l, away);
-            ebb__ledger_around_stale(l, away);
+            ebb__ledger_stale_above(l, away);
         }
     }
 }
@@ -359,11 +359,14 @@ static void unneeded(ebb__ledger *l, uint32_t list)
                 source_gone(l, id);
                 continue;
             }
+            if (l->awake) ebb__ledger_stale_below(l, id);
         } else {
-            if (l->awake) ebb__ledger_later(l, id);
+            if (l->awake) {
+                ebb__ledger_later(l, id);
+                ebb__ledger_stale_above(l, id);
+            }
             inputs_unuse(l, id, &list);
         }
-        if (l->awake) ebb__ledger_around_stale(l, id);
         die_if_unread(l, id);
     }
 }
@@ -500,6 +503,7 @@ void ebb__ledger_dropped(ebb__ledger *l, uint32_t val)
 {
     EBB_ASSERT(ebb__ledger_can_drop(l, val));
     bytes_go(l, val);
+    if (l->awake) ebb__ledger_stale_below(l, val);
     inputs_use(l, val);
 }
 
@@ -514,7 +518,8 @@ void ebb__ledger_restored(ebb__ledger *l, uint32_t val)
     if (l->awake) {
         ebb__ledger_later(l, val);
         ebb__ledger_candidate_add(l, val);
-        ebb__ledger_around_stale(l, val);
+        ebb__ledger_stale_below(l, val);
+        ebb__ledger_stale_above(l, val);
     }
     uint32_t list = NONE;
     inputs_unuse(l, val, &list);

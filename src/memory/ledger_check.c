@@ -1,6 +1,5 @@
-/* ledger_check.c - compares everything the ledger keeps up to date with what it is worth from
- * scratch; for tests and audits.
- * SPDX-License-Identifier: MIT */
+/* ledger_check.c - compares everything the ledger keeps up to date with what it is worth
+ * from scratch; for tests and audits. SPDX-License-Identifier: MIT */
 #include "memory/ledger_inner.h"
 
 static bool is_alive(const ebb__ledger *l, uint32_t val)

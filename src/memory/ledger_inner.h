@@ -1,9 +1,10 @@
-/* ledger_inner.h - inside the ledger: its tables, and what its two halves call of each other.
+/* ledger_inner.h - inside the ledger: its tables, and what its two halves call of each
+ * other.
  *
  * ledger.c keeps the program and who needs what; ledger_score.c keeps what a choice needs:
- * candidates, sums over vals that are not resident, soonest next uses. The second half sleeps
- * (awake == false) until the first victim is asked for, and is then made from scratch, so that
- * a program without pressure pays for the first half alone.
+ * candidates, sums over vals that are not resident, soonest next uses. The second half
+ * sleeps (awake == false) until the first victim is asked for, and is then made from
+ * scratch, so that a program without pressure pays for the first half alone.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_MEMORY_LEDGER_INNER_H
 #define EBB_MEMORY_LEDGER_INNER_H
@@ -93,9 +94,11 @@ void ebb__ledger_candidate_add(ebb__ledger *l, uint32_t val);
 void ebb__ledger_candidate_remove(ebb__ledger *l, uint32_t val);
 void ebb__ledger_candidate_lock(ebb__ledger *l, uint32_t val);
 void ebb__ledger_candidate_coord(ebb__ledger *l, uint32_t val);
-/* val changed between resident and away, or came to be needed or not while away, or lost its
- * recipe: the sums of candidates around it are stale. */
-void ebb__ledger_around_stale(ebb__ledger *l, uint32_t val);
+/* val changed between resident and away: sums over what is above candidates below it are
+ * stale; val, away, came to be needed or not, or went or came needed: sums over what is
+ * below candidates above it are. */
+void ebb__ledger_stale_below(ebb__ledger *l, uint32_t val);
+void ebb__ledger_stale_above(ebb__ledger *l, uint32_t val);
 /* val, away, came to be needed, or went away needed: its inputs may be needed sooner. */
 void ebb__ledger_sooner(ebb__ledger *l, uint32_t val);
 /* val, away, is no longer needed or is back: its inputs may be needed later. */

@@ -3,8 +3,8 @@
  * A rebuild of val makes, for each missing input, a tree whose peak P is the most bytes it
  * holds at once and which leaves S = the input's bytes behind. Taking the inputs by P - S,
  * largest first, keeps the total peak least (for trees: Sethi and Ullman 1970, Liu 1987);
- * shared parts are counted once for each way to them. Labels look at the nearest LOOK_MAX vals;
- * beyond, P = S.
+ * shared parts are counted once for each way to them. Labels look at the nearest LOOK_MAX
+ * vals; beyond, P = S.
  * SPDX-License-Identifier: MIT */
 #include "memory/ledger_inner.h"
 
@@ -40,8 +40,8 @@ static double peak_of(const ebb__ledger *l, uint32_t val, uint32_t stamp)
     return fmax(peak, held + made);
 }
 
-/* Labels of the missing inputs of val and of what lies above them, nearest first, from the far
- * end. */
+/* Labels of the missing inputs of val and of what lies above them, nearest first, from the
+ * far end. */
 static uint32_t labels_make(ebb__ledger *l, uint32_t val)
 {
     uint32_t seen[LOOK_MAX], n = 0, stamp = ebb__ledger_stamp(l);

@@ -1,14 +1,14 @@
 /* ledger_score.c - what a choice of victim needs: candidates, what each costs to bring back,
  * how long its bytes are not needed.
  *
- * Candidates are the resident vals with a recipe, in parallel arrays by slot, so that a choice
- * is one scan. A candidate's gain = weight * bytes^p / back^q changes when a val around it
- * comes, goes, or is needed; those it concerns are put on the stale list by a walk over vals
- * that are away, and are made anew before the next scan. Walks visit at most WALK_MAX vals;
- * where that is not enough, every gain is stale.
+ * Candidates are the resident vals with a recipe, in parallel arrays by slot, so that a
+ * choice is one scan. A candidate's gain = weight * bytes^p / back^q changes when a val
+ * around it comes, goes, or is needed; those it concerns are put on the stale list by a walk
+ * over vals that are away, and are made anew before the next scan. Walks see the nearest
+ * WALK_MAX vals: what is further off keeps a sum in which that change counts for little.
  *
- * soonest(v) = min(own next use, soonest of needed vals away that v's readers make). Lowering
- * passes upwards at once; raising makes it anew from the readers.
+ * soonest(v) = min(own next use, soonest of needed vals away that v's readers make).
+ * Lowering passes upwards at once; raising makes it anew from the readers.
  * SPDX-License-Identifier: MIT */
 #include "memory/ledger_inner.h"
 
@@ -40,18 +40,21 @@ typedef struct walk {
     ebb__ledger *l;
     double cost;
     uint32_t stamp, n_recs, n;
-    bool is_cut; /* the stack did not hold all */
-    uint32_t stack[BACK_MAX * 4];
+    uint32_t stack[WALK_MAX];
 } walk;
+
+static void walk_begin(walk *w, ebb__ledger *l)
+{
+    w->l = l;
+    w->cost = 0;
+    w->stamp = ebb__ledger_stamp(l);
+    w->n_recs = w->n = 0;
+}
 
 static void walk_push(walk *w, uint32_t id)
 {
     ledger_val *v = &w->l->vals[id];
-    if (v->mark == w->stamp) return;
-    if (w->n == sizeof w->stack / sizeof *w->stack) {
-        w->is_cut = true;
-        return;
-    }
+    if (v->mark == w->stamp || w->n == WALK_MAX) return;
     v->mark = w->stamp;
     w->stack[w->n++] = id;
 }
@@ -116,7 +119,8 @@ static double cost_around(walk *w, uint32_t id)
 double ebb__ledger_back(ebb__ledger *l, uint32_t val)
 {
     if (l->vals[val].rec == NONE) return 0;
-    walk w = {.l = l, .stamp = ebb__ledger_stamp(l)};
+    walk w;
+    walk_begin(&w, l);
     return cost_above(&w, val);
 }
 
@@ -142,7 +146,8 @@ float ebb__ledger_gain_from_scratch(ebb__ledger *l, uint32_t val)
     if (l->policy.back == EBB__BACK_OWN) {
         back = l->recs[v->rec].cost;
     } else if (l->policy.back != EBB__BACK_ONE) {
-        walk w = {.l = l, .stamp = ebb__ledger_stamp(l)};
+        walk w;
+        walk_begin(&w, l);
         bool around =
             l->policy.back == EBB__BACK_AROUND ||
             (l->policy.horizon == EBB__HORIZON_KNOWN && v->soonest == EBB__NEXT_UNKNOWN);
@@ -200,11 +205,6 @@ void ebb__ledger_candidate_remove(ebb__ledger *l, uint32_t val)
     l->vals[val].slot = NONE;
 }
 
-static void all_stale(ebb__ledger *l)
-{
-    for (uint32_t i = 0; i < l->n_candidates; i++) stale_add(l, l->slot_val[i]);
-}
-
 static void stale_settle(ebb__ledger *l)
 {
     for (uint32_t i = 0; i < l->n_stale; i++) {
@@ -217,7 +217,7 @@ static void stale_settle(ebb__ledger *l)
     l->n_stale = 0;
 }
 
-/* Visits from val: a candidate is stale, a val away is passed through. */
+/* Visited from val: a candidate is stale, a val away is passed through. */
 static void stale_reach(walk *w, uint32_t id)
 {
     ledger_val *v = &w->l->vals[id];
@@ -227,51 +227,48 @@ static void stale_reach(walk *w, uint32_t id)
         walk_push(w, id);
 }
 
-static bool stale_below(walk *w, uint32_t val)
+static void stale_outputs(walk *w, uint32_t val)
 {
-    ebb__ledger *l = w->l;
-    uint32_t n_seen = 0;
-    for (uint32_t id = val;; id = w->stack[--w->n]) {
-        for (uint32_t k = l->vals[id].readers; k != NONE; k = l->links[k].next) {
-            const ledger_rec *r = &l->recs[l->links[k].rec];
-            for (uint32_t o = 0; o < r->n_out; o++) {
-                uint32_t out = l->links[r->first + r->n_in + o].val;
-                if (out != NONE) stale_reach(w, out);
-            }
+    const ebb__ledger *l = w->l;
+    for (uint32_t k = l->vals[val].readers; k != NONE; k = l->links[k].next) {
+        const ledger_rec *r = &l->recs[l->links[k].rec];
+        for (uint32_t o = 0; o < r->n_out; o++) {
+            uint32_t out = l->links[r->first + r->n_in + o].val;
+            if (out != NONE) stale_reach(w, out);
         }
-        if (++n_seen > WALK_MAX) return false;
-        if (!w->n) return !w->is_cut;
     }
 }
 
-static bool stale_above(walk *w, uint32_t val)
+static void stale_inputs(walk *w, uint32_t val)
 {
-    ebb__ledger *l = w->l;
-    uint32_t n_seen = 0;
-    for (uint32_t id = val;; id = w->stack[--w->n]) {
-        if (l->vals[id].rec != NONE) {
-            const ledger_rec *r = &l->recs[l->vals[id].rec];
-            for (uint32_t i = 0; i < r->n_in; i++) {
-                uint32_t in = l->links[r->first + i].val;
-                if (in != NONE) stale_reach(w, in);
-            }
-        }
-        if (++n_seen > WALK_MAX) return false;
-        if (!w->n) return !w->is_cut;
+    const ebb__ledger *l = w->l;
+    if (l->vals[val].rec == NONE) return;
+    const ledger_rec *r = &l->recs[l->vals[val].rec];
+    for (uint32_t i = 0; i < r->n_in; i++) {
+        uint32_t in = l->links[r->first + i].val;
+        if (in != NONE) stale_reach(w, in);
     }
 }
 
-void ebb__ledger_around_stale(ebb__ledger *l, uint32_t val)
+void ebb__ledger_stale_below(ebb__ledger *l, uint32_t val)
 {
     if (l->policy.back == EBB__BACK_ONE || l->policy.back == EBB__BACK_OWN) return;
-    walk w = {.l = l, .stamp = ebb__ledger_stamp(l)};
-    bool whole = stale_below(&w, val);
-    if (whole &&
-        (l->policy.back == EBB__BACK_AROUND || l->policy.horizon == EBB__HORIZON_KNOWN)) {
-        w.stamp = ebb__ledger_stamp(l);
-        whole = stale_above(&w, val);
-    }
-    if (!whole) all_stale(l);
+    walk w;
+    walk_begin(&w, l);
+    stale_outputs(&w, val);
+    for (uint32_t i = 0; i < w.n; i++) stale_outputs(&w, w.stack[i]);
+}
+
+void ebb__ledger_stale_above(ebb__ledger *l, uint32_t val)
+{
+    bool counts =
+        l->policy.back == EBB__BACK_AROUND ||
+        (l->policy.back == EBB__BACK_ABOVE && l->policy.horizon == EBB__HORIZON_KNOWN);
+    if (!counts) return;
+    walk w;
+    walk_begin(&w, l);
+    stale_inputs(&w, val);
+    for (uint32_t i = 0; i < w.n; i++) stale_inputs(&w, w.stack[i]);
 }
 
 /* ---- soonest next uses ------------------------------------------------------------------- */
@@ -328,8 +325,8 @@ static void lower_inputs(ebb__ledger *l, uint32_t list)
     }
 }
 
-/* The val no longer gives `old` to its inputs: where theirs is that, it is made anew, and so on
- * upwards, for it can only have come from there. */
+/* The val no longer gives `old` to its inputs: where theirs is that, it is made anew, and so
+ * on upwards, for it can only have come from there. */
 static void raise_inputs(ebb__ledger *l, uint32_t val, double old)
 {
     uint32_t list = NONE;
@@ -397,6 +394,11 @@ void ebb__ledger_wake(ebb__ledger *l)
     }
     for (uint32_t i = 0; i < l->vals_end; i++)
         if (is_passed_on(&l->vals[i])) ebb__ledger_sooner(l, i);
+}
+
+static void all_stale(ebb__ledger *l)
+{
+    for (uint32_t i = 0; i < l->n_candidates; i++) stale_add(l, l->slot_val[i]);
 }
 
 void ebb__ledger_set_policy(ebb__ledger *l, const ebb__policy *policy)

@@ -1,0 +1,327 @@
+/* ghost.c - a program under a budget, in numbers.
+ *
+ * Invariants: the vals that the step at hand reads are locked once they are resident; so
+ * are, for each rebuild on the stack, the inputs of its recipe that are; resident bytes +
+ * what is reserved never exceed the budget.
+ *
+ * Termination. A step's rebuilds may cost 4 times its distinct missing ancestors + 8 times
+ * itself. When that is used up, vals restored from then on stay until the step has run, so
+ * each ancestor runs once more at most.
+ * SPDX-License-Identifier: MIT */
+#include "memory/ghost.h"
+
+#include "base/check.h"
+#include "base/error.h"
+
+#include <string.h>
+
+enum { NONE = UINT32_MAX };
+
+typedef struct ghost {
+    const ebb__program *p;
+    const ebb__ghost_options *o;
+    ebb__policy policy;
+    ebb__ghost_result r;
+    ebb__ledger *l;
+    uint32_t *id;    /* vals: their number in the ledger */
+    uint32_t *val;   /* numbers in the ledger: the val that had it last */
+    uint32_t *nexts; /* vals: in uses, where the next one may be */
+    uint32_t *stack; /* vals being made again */
+    uint32_t *kept;  /* vals that protected mode has locked */
+    uint32_t *walk;  /* of missing_cost; numbers of one step's vals */
+    uint32_t *mark;  /* steps: the last walk that saw it */
+    uint64_t *sizes; /* of one step's outputs */
+    bool *link_locked, *is_kept;
+    uint32_t n_kept, stamp, step;
+    double limit, fuel;
+    bool is_protected, is_known;
+} ghost;
+
+static double axis_at(const ghost *g, uint32_t step)
+{
+    return g->o->axis ? g->o->axis[step] : g->p->time[step];
+}
+
+/* ---- room -------------------------------------------------------------------------------- */
+static bool reserve(ghost *g, uint64_t need)
+{
+    uint64_t budget = g->o->budget;
+    for (uint64_t used; budget && (used = ebb__ledger_resident_bytes(g->l)) + need > budget;) {
+        uint32_t id = ebb__ledger_victim(g->l, used + need - budget);
+        if (id == EBB__LEDGER_NONE) {
+            g->r.end = EBB__GHOST_SHORT;
+            g->r.short_bytes = used + need - budget;
+            return false;
+        }
+        if (g->o->dropped) g->o->dropped(g->o->user, g->step, g->val[id]);
+        g->r.n_evictions++;
+        ebb__ledger_dropped(g->l, id);
+    }
+    uint64_t used = ebb__ledger_resident_bytes(g->l) + need;
+    if (used > g->r.peak) g->r.peak = used;
+    g->r.allocated_bytes += need;
+    return true;
+}
+
+static bool spend(ghost *g, double cost)
+{
+    g->r.cost += cost;
+    if (g->r.cost <= g->limit) return true;
+    g->r.end = EBB__GHOST_LIMIT;
+    return false;
+}
+
+/* ---- locks ------------------------------------------------------------------------------- */
+static bool is_resident(const ghost *g, uint32_t val)
+{
+    return ebb__ledger_is_resident(g->l, g->id[val]);
+}
+
+/* Each step is at most once in the making, so what it has locked is kept by link. */
+static void inputs_lock(ghost *g, uint32_t step)
+{
+    const ebb__step *s = &g->p->steps[step];
+    for (uint32_t k = s->in; k < s->in + s->n_in; k++) {
+        uint32_t val = g->p->links[k];
+        if (g->link_locked[k] || !is_resident(g, val)) continue;
+        g->link_locked[k] = true;
+        ebb__ledger_lock(g->l, g->id[val]);
+    }
+}
+
+static void inputs_unlock(ghost *g, uint32_t step)
+{
+    const ebb__step *s = &g->p->steps[step];
+    for (uint32_t k = s->in; k < s->in + s->n_in; k++) {
+        if (!g->link_locked[k]) continue;
+        g->link_locked[k] = false;
+        ebb__ledger_unlock(g->l, g->id[g->p->links[k]]);
+    }
+}
+
+static void keep(ghost *g, uint32_t val)
+{
+    if (!g->is_protected || g->is_kept[val]) return;
+    g->is_kept[val] = true;
+    g->kept[g->n_kept++] = val;
+    ebb__ledger_lock(g->l, g->id[val]);
+}
+
+/* Ends protected mode: what it locked, and is still known, is free to go. */
+static void keep_end(ghost *g)
+{
+    while (g->n_kept) {
+        uint32_t val = g->kept[--g->n_kept];
+        g->is_kept[val] = false;
+        if (g->val[g->id[val]] == val) ebb__ledger_unlock(g->l, g->id[val]);
+    }
+    g->is_protected = false;
+}
+
+/* ---- rebuilding -------------------------------------------------------------------------- */
+/* Distinct recipes of what the step misses, and of what that misses. */
+static double missing_cost(ghost *g, uint32_t step)
+{
+    const ebb__program *p = g->p;
+    double cost = 0;
+    uint32_t n = 0;
+    g->stamp++;
+    for (uint32_t at = step;; at = p->made[g->walk[--n]]) {
+        const uint32_t *in = ebb__step_in(p, at);
+        for (uint32_t i = 0; i < p->steps[at].n_in; i++) {
+            uint32_t made = p->made[in[i]];
+            if (is_resident(g, in[i]) || g->mark[made] == g->stamp) continue;
+            g->mark[made] = g->stamp;
+            cost += p->steps[made].cost;
+            g->walk[n++] = in[i];
+        }
+        if (!n) return cost;
+    }
+}
+
+/* Runs the recipe of val, whose inputs are there and locked; with it come back the other
+ * outputs that are needed. */
+static bool rerun(ghost *g, uint32_t val)
+{
+    const ebb__program *p = g->p;
+    uint32_t step = p->made[val];
+    const uint32_t *out = ebb__step_out(p, step);
+    uint64_t need = 0;
+    for (uint32_t k = 0; k < p->steps[step].n_out; k++) need += p->bytes[out[k]];
+    double cost = p->steps[step].cost;
+    if (!reserve(g, need) || !spend(g, cost)) return false;
+    g->r.n_rebuilt++;
+    g->fuel -= cost;
+    if (g->fuel < 0 && !g->is_protected) {
+        g->is_protected = true;
+        g->r.n_protected++;
+    }
+    inputs_unlock(g, step);
+    for (uint32_t k = 0; k < p->steps[step].n_out; k++) {
+        uint32_t id = g->id[out[k]];
+        if (g->val[id] != out[k] || ebb__ledger_is_resident(g->l, id)) continue;
+        if (!ebb__ledger_is_needed(g->l, id)) continue;
+        ebb__ledger_restored(g->l, id);
+        keep(g, out[k]);
+    }
+    return true;
+}
+
+/* Makes val resident. The stack holds vals whose recipes have their resident inputs locked. */
+static bool materialise(ghost *g, uint32_t val)
+{
+    uint32_t n = 0;
+    if (is_resident(g, val)) return true;
+    g->stack[n++] = val;
+    while (n) {
+        uint32_t top = g->stack[n - 1];
+        inputs_lock(g, g->p->made[top]);
+        uint32_t missing = ebb__ledger_first_missing(g->l, g->id[top]);
+        if (missing != EBB__LEDGER_NONE)
+            g->stack[n++] = g->val[missing];
+        else if (rerun(g, top))
+            n--;
+        else
+            return false;
+    }
+    return true;
+}
+
+/* ---- steps ------------------------------------------------------------------------------- */
+static void next_set(ghost *g, uint32_t val)
+{
+    const ebb__program *p = g->p;
+    if (!g->is_known) return;
+    uint32_t *u = &g->nexts[val];
+    while (*u < p->use[val + 1] && p->uses[*u] <= g->step) ++*u;
+    double at = *u < p->use[val + 1] ? axis_at(g, p->uses[*u]) : EBB__NEXT_NONE;
+    ebb__ledger_set_next(g->l, g->id[val], at);
+}
+
+/* The backward pass begins: what is alive learns its next use. */
+static void know(ghost *g)
+{
+    g->is_known = true;
+    for (uint32_t v = 0; v < g->p->n_vals; v++) {
+        if (g->p->made[v] >= g->step || g->p->left[v] < g->step) continue;
+        --g->step;
+        next_set(g, v);
+        ++g->step;
+    }
+}
+
+static ebb_status outputs_add(ghost *g)
+{
+    const ebb__step *s = &g->p->steps[g->step];
+    const uint32_t *in = ebb__step_in(g->p, g->step), *out = ebb__step_out(g->p, g->step);
+    uint32_t *ids = g->walk;
+    for (uint32_t i = 0; i < s->n_in; i++) ids[i] = g->id[in[i]];
+    for (uint32_t k = 0; k < s->n_out; k++) g->sizes[k] = g->p->bytes[out[k]];
+    if (s->kind == EBB__STEP_RUN)
+        EBB_TRY(ebb__ledger_rec_add(ids + s->n_in, g->l, s->cost, s->n_in, ids, s->n_out,
+                                    g->sizes));
+    for (uint32_t k = 0; k < s->n_out; k++) {
+        if (s->kind == EBB__STEP_SOURCE)
+            EBB_TRY(ebb__ledger_source_add(&ids[s->n_in + k], g->l, g->sizes[k]));
+        g->id[out[k]] = ids[s->n_in + k];
+        g->val[ids[s->n_in + k]] = out[k];
+        next_set(g, out[k]);
+        if (g->o->weight) ebb__ledger_set_weight(g->l, g->id[out[k]], g->o->weight[out[k]]);
+    }
+    return EBB_OK;
+}
+
+/* Brings what the step reads, and room for what it makes. */
+static bool step_prepare(ghost *g)
+{
+    const ebb__step *s = &g->p->steps[g->step];
+    const uint32_t *in = ebb__step_in(g->p, g->step), *out = ebb__step_out(g->p, g->step);
+    inputs_lock(g, g->step);
+    double missing = missing_cost(g, g->step);
+    g->fuel = 4 * missing + 8 * s->cost;
+    for (uint32_t i = 0; i < s->n_in && missing >= 0; i++) {
+        if (!materialise(g, in[i])) return false;
+        inputs_lock(g, g->step);
+    }
+    uint64_t need = 0;
+    for (uint32_t k = 0; k < s->n_out; k++) need += g->p->bytes[out[k]];
+    if (g->n_kept) keep_end(g);
+    for (uint32_t i = 0; i < s->n_in; i++) next_set(g, in[i]);
+    return reserve(g, need) && spend(g, s->cost);
+}
+
+static ebb_status step_run(ghost *g)
+{
+    const ebb__step *s = &g->p->steps[g->step];
+    ebb__ledger_clock(g->l, g->p->time[g->step], axis_at(g, g->step));
+    if (g->step == g->o->known_from) know(g);
+    if (!step_prepare(g)) return EBB_OK;
+    ebb__ledger_clock(g->l, g->p->time[g->step + 1], axis_at(g, g->step + 1));
+    EBB_TRY(outputs_add(g));
+    const uint32_t *in = ebb__step_in(g->p, g->step);
+    for (uint32_t i = 0; i < s->n_in; i++) ebb__ledger_touch(g->l, g->id[in[i]]);
+    if (s->kind != EBB__STEP_PIN) inputs_unlock(g, g->step);
+    for (uint32_t k = 0; k < s->n_gone; k++)
+        ebb__ledger_unuse(g->l, g->id[g->p->links[s->gone + k]]);
+    return EBB_OK;
+}
+
+/* ---- a run ------------------------------------------------------------------------------- */
+static size_t tables(ghost *g, char *base)
+{
+    const ebb__program *p = g->p;
+    size_t at = 0, vals = p->n_vals, links = p->n_links;
+    struct {
+        void *table;
+        size_t bytes;
+    } all[] = {
+        {&g->id, vals * sizeof *g->id},
+        {&g->val, vals * sizeof *g->val},
+        {&g->nexts, vals * sizeof *g->nexts},
+        {&g->stack, vals * sizeof *g->stack},
+        {&g->kept, vals * sizeof *g->kept},
+        {&g->walk, (vals + links) * sizeof *g->walk},
+        {&g->mark, p->n_steps * sizeof *g->mark},
+        {&g->sizes, vals * sizeof *g->sizes},
+        {&g->link_locked, links * sizeof *g->link_locked},
+        {&g->is_kept, vals * sizeof *g->is_kept},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (base) *(void **)all[i].table = base + at;
+        at += (all[i].bytes + 15) / 16 * 16;
+    }
+    return at;
+}
+
+static ebb_status run(ghost *g)
+{
+    const ebb__program *p = g->p;
+    for (uint32_t v = 0; v < p->n_vals; v++) g->nexts[v] = p->use[v];
+    memset(g->val, 0xff, p->n_vals * sizeof *g->val);
+    ebb__ledger_set_policy(g->l, &g->policy);
+    g->limit = (g->o->limit > 0 ? g->o->limit : 8) * p->cost;
+    for (g->step = 0; g->step < p->n_steps && g->r.end == EBB__GHOST_DONE; g->step++) {
+        EBB_TRY(step_run(g));
+        g->r.step = g->step;
+    }
+    return EBB_OK;
+}
+
+ebb_status ebb__ghost_run(ebb__ghost_result *out, const ebb__program *p,
+                          const ebb__ghost_options *options)
+{
+    ghost g = {.p = p, .o = options, .policy = options->policy};
+    const ebb__policy none = {0};
+    if (memcmp(&g.policy, &none, sizeof none) == 0) g.policy = ebb__policy_next;
+    size_t bytes = tables(&g, NULL) + 16;
+    void *block = ebb__alloc(&p->allocator, bytes, 16);
+    if (!block) return ebb__fail(EBB_E_NOMEM, "no memory to simulate %u steps", p->n_steps);
+    memset(block, 0, bytes);
+    tables(&g, block);
+    ebb_status s = ebb__ledger_create(&g.l, &p->allocator);
+    if (s == EBB_OK) s = run(&g);
+    ebb__ledger_destroy(g.l);
+    ebb__free(&p->allocator, block, bytes);
+    if (s == EBB_OK) *out = g.r;
+    return s;
+}
