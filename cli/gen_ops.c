@@ -51,6 +51,8 @@ const char *gen_attr_type(const ebb_attr_spec *a)
         return "ebb_axes";
     case EBB_ATTR_DTYPE:
         return "ebb_dtype";
+    case EBB_ATTR_STRING:
+        return "const char *";
     }
     gen_refuse(a->name, "attribute kind %d is unknown", (int)a->kind);
 }
@@ -116,8 +118,11 @@ static void add_all(gen_list *out, const ebb_op *op, bool declare)
         if (a->option) continue;
         if (gen_attr_length(a) > 1 || a->kind == EBB_ATTR_BOOL)
             gen_refuse(op->name, "attribute %s can only be an option", a->name);
+        if (a->kind == EBB_ATTR_STRING && !op->compose)
+            gen_refuse(op->name, "attribute %s would be kept: compose the operation", a->name);
         if (declare)
-            gen_add(out, "%s %s", gen_attr_type(a), a->name);
+            gen_add(out, "%s%s%s", gen_attr_type(a), a->kind == EBB_ATTR_STRING ? "" : " ",
+                    a->name);
         else
             gen_add(out, "%s", a->name);
     }

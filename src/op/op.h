@@ -28,7 +28,8 @@ typedef enum ebb_attr_kind {
     EBB_ATTR_SHAPE,    /* ebb_shape */
     EBB_ATTR_AXES,     /* ebb_axes */
     EBB_ATTR_DTYPE,    /* ebb_dtype */
-    EBB_ATTR_TRIPLE    /* int64_t[3] */
+    EBB_ATTR_TRIPLE,   /* int64_t[3] */
+    EBB_ATTR_STRING    /* const char *; of composed operations only: nothing keeps it */
 } ebb_attr_kind;
 typedef struct ebb_attr_spec {
     const char *name;

@@ -3,6 +3,7 @@
 #include "ops/arith.h"
 
 #include <math.h>
+#include <string.h>
 
 ebb_status ebb__shape_numbers(ebb__call *c)
 {
@@ -32,4 +33,19 @@ ebb_status ebb__check_holds(ebb_dtype d, double value)
     if (value >= lowest[d] && value < above[d] && value == trunc(value)) return EBB_OK;
     return ebb__fail(EBB_E_RANGE, "%g is no %s: whole numbers in [%g, %g) are", value,
                      ebb_dtype_name(d), lowest[d], above[d]);
+}
+
+uint64_t ebb__element_bits(ebb_dtype d, double value)
+{
+    uint64_t bits = 0;
+    float f32 = (float)value;
+    if (d == EBB_F64)
+        memcpy(&bits, &value, sizeof value);
+    else if (d == EBB_F32)
+        memcpy(&bits, &f32, sizeof f32);
+    else if (d == EBB_BOOL)
+        bits = value != 0;
+    else /* little-endian: the low bytes of a whole number are the narrower one */
+        bits = (uint64_t)(int64_t)value;
+    return bits;
 }

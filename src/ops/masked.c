@@ -16,6 +16,9 @@ static bool is_set(const ebb_view *v, int64_t i)
         return ((const float *)v->data)[i] != 0;
     case EBB_F64:
         return ((const double *)v->data)[i] != 0;
+    case EBB_F16:
+    case EBB_BF16:
+        return (((const uint16_t *)v->data)[i] & 0x7fff) != 0;
     default:
         return ebb__index_at(v, i) != 0;
     }
@@ -60,7 +63,7 @@ const ebb_op ebb__op_nonzero = {
     .n_in = 1,
     .n_out = 1,
     .arg = {"x"},
-    .flags = EBB_OP_VALUE_SHAPE | EBB_OP_INTEGER,
+    .flags = EBB_OP_VALUE_SHAPE | EBB_OP_INTEGER | EBB_OP_MOVES,
     .bound = EBB_BOUND_MEMORY,
     .shape = nonzero_shape,
     .forward = nonzero_forward,
@@ -141,7 +144,7 @@ const ebb_op ebb__op_masked_take = {
     .n_in = 2,
     .n_out = 1,
     .arg = {"x", "mask"},
-    .flags = EBB_OP_VALUE_SHAPE | EBB_OP_PRIVATE,
+    .flags = EBB_OP_VALUE_SHAPE | EBB_OP_PRIVATE | EBB_OP_MOVES,
     .bound = EBB_BOUND_MEMORY,
     .need = {EBB_NEED_IN(1)},
     .shape = masked_take_shape,
@@ -196,7 +199,7 @@ const ebb_op ebb__op_masked_put = {
     .n_in = 2,
     .n_out = 1,
     .arg = {"g", "mask"},
-    .flags = EBB_OP_VALUE_SHAPE | EBB_OP_PRIVATE,
+    .flags = EBB_OP_VALUE_SHAPE | EBB_OP_PRIVATE | EBB_OP_MOVES,
     .bound = EBB_BOUND_MEMORY,
     .need = {EBB_NEED_IN(1)},
     .shape = masked_put_shape,

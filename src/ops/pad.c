@@ -180,24 +180,6 @@ static void pad_add_rows(const pad_work *w)
     }
 }
 
-/* The bytes of value in the dtype. */
-static uint64_t fill_bits(ebb_dtype dtype, double value)
-{
-    uint64_t bits = 0;
-    switch (dtype) {
-    case EBB_F64:
-        memcpy(&bits, &value, sizeof value);
-        return bits;
-    case EBB_F32:
-        memcpy(&bits, &(float){(float)value}, sizeof(float));
-        return bits;
-    case EBB_BOOL:
-        return value != 0;
-    default: /* little-endian, as all that is supported: the low bytes are the number */
-        return (uint64_t)(int64_t)value;
-    }
-}
-
 /* ---- pad -------------------------------------------------------------------------------- */
 static ebb_status pad_shape(ebb__call *c)
 {
@@ -218,7 +200,7 @@ static ebb_status pad_forward(const ebb__call *c)
                   .dtype = c->in[0].dtype,
                   .x = c->in[0].data,
                   .y = c->out[0].data,
-                  .fill = fill_bits(c->in[0].dtype, a->value)};
+                  .fill = ebb__element_bits(c->in[0].dtype, a->value)};
     EBB_TRY(pad_sizes(&w.large, w.first, &w.small, &a->before, &a->after, a->mode));
     int64_t n = ebb__n_elems(&w.large);
     if (n == 0) return EBB_OK;

@@ -130,6 +130,7 @@ const ebb_op ebb__op_repeat = {
     .arg = {"x"},
     .attr_bytes = sizeof(repeat_attr),
     .attrs = repeat_attrs,
+    .flags = EBB_OP_MOVES,
     .bound = EBB_BOUND_MEMORY,
     .shape = repeat_shape,
     .forward = repeat_forward,

@@ -110,6 +110,7 @@ const ebb_op ebb__op_roll = {
     .arg = {"x"},
     .attr_bytes = sizeof(roll_attr),
     .attrs = roll_attrs,
+    .flags = EBB_OP_MOVES,
     .bound = EBB_BOUND_MEMORY,
     .shape = roll_shape,
     .forward = roll_forward,

@@ -8,6 +8,8 @@
 
 #include "ops/ids.h"
 
+#include <string.h>
+
 static inline ebb_tensor *ebb__rule_reshape(ebb_vjp *v, ebb_tensor *x, ebb_shape shape)
 {
     return EBB_EMIT(v, reshape, &shape, x);
@@ -44,6 +46,17 @@ static inline ebb_tensor *ebb__rule_sub(ebb_vjp *v, ebb_tensor *x, ebb_tensor *y
 static inline ebb_tensor *ebb__rule_mul(ebb_vjp *v, ebb_tensor *x, ebb_tensor *y)
 {
     return EBB_EMIT(v, mul, NULL, x, y);
+}
+static inline ebb_tensor *ebb__rule_zeros(ebb_vjp *v, ebb_dtype dtype, ebb_shape shape)
+{
+    struct {
+        ebb_dtype dtype;
+        ebb_shape shape;
+    } attr;
+    memset(&attr, 0, sizeof attr); /* attributes are compared as bytes */
+    attr.dtype = dtype;
+    attr.shape = shape;
+    return ebb__emit(v, &ebb__op_zeros, &attr, 0, NULL);
 }
 /* sum(x * y) over everything: a scalar. */
 static inline ebb_tensor *ebb__rule_dot(ebb_vjp *v, ebb_tensor *x, ebb_tensor *y)

@@ -256,6 +256,9 @@ static const char *parse_attr_value(void *to, const ebb_attr_spec *spec, const c
         if (!dtype_by_name(to, text, strlen(text)))
             return verdict("attribute %s: no element type \"%s\"", spec->name, text);
         return NULL;
+    case EBB_ATTR_STRING:
+        *(const char **)to = text;
+        return NULL;
     case EBB_ATTR_AXES:
         if (strcmp(text, "all") == 0) {
             ((ebb_axes *)to)->all = true;
@@ -289,9 +292,12 @@ static const char *parse_attr_value(void *to, const ebb_attr_spec *spec, const c
 
 static const char *parse_attr(unsigned char *attr, const ebb_op *op, const char *text)
 {
-    char copy[200], *rest = copy;
-    if (op->attr_bytes > HARNESS_ATTR_BYTES) return verdict("attr_bytes is %u", op->attr_bytes);
-    snprintf(copy, sizeof copy, "%s", text ? text : "");
+    /* The words lie behind the attributes, which may point to them. */
+    enum { TEXT_BYTES = 200 };
+    char *copy = (char *)attr + HARNESS_ATTR_BYTES - TEXT_BYTES, *rest = copy;
+    if (op->attr_bytes > HARNESS_ATTR_BYTES - TEXT_BYTES)
+        return verdict("attr_bytes is %u", op->attr_bytes);
+    snprintf(copy, TEXT_BYTES, "%s", text ? text : "");
     for (char *word; (word = strtok_r(rest, " ", &rest)) != NULL;) {
         char *value = strchr(word, '=');
         if (!value) return verdict("sample attribute \"%s\" has no value", word);
