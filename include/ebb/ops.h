@@ -484,6 +484,36 @@ typedef struct ebb_conv1d_options {
 EBB_API EBB_NODISCARD ebb_tensor *ebb_conv1d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
                                              const ebb_conv1d_options *options);
 
+/* out[i] = sum over j of x[i, j] * y[j]. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_mv(ebb_tensor *x, ebb_tensor *y);
+
+/* out = sum over i of x[i] * y[i], of vectors. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_dot(ebb_tensor *x, ebb_tensor *y);
+
+/* out[i, j] = x[i] * y[j], of vectors. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_outer(ebb_tensor *x, ebb_tensor *y);
+
+/* out[b] = x[b] y[b], a matrix product for each b; both have three axes. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bmm(ebb_tensor *x, ebb_tensor *y);
+
+/* out = beta * x + alpha * (a b), of matrices; x broadcasts to the product.
+ *   beta       factor of x; 0: x is not read, even where it is NaN
+ *   alpha      factor of the product */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_addmm(ebb_tensor *x, ebb_tensor *a, ebb_tensor *b,
+                                            double beta, double alpha);
+
+/* out[b] = beta * x[b] + alpha * (a[b] b[b]); all have three axes, or x broadcasts to them.
+ *   beta       factor of x; 0: x is not read, even where it is NaN
+ *   alpha      factor of the product */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_baddbmm(ebb_tensor *x, ebb_tensor *a, ebb_tensor *b,
+                                              double beta, double alpha);
+
+/* Sums of products as Einstein wrote them: "ij,jk->ik" sums x[i, j] * y[j, k] over j.
+ *   equation   "ij,jk->ik": a letter per axis of each tensor, and of the result; "...": the
+ *              axes left; without "->" the result has the letters that occur once, in order */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_einsum(ebb_tensor *const *xs, int64_t n,
+                                             const char *equation);
+
 typedef struct ebb_conv2d_options {
     int64_t stride[2]; /* rows, columns; 0: 1 */
     int64_t padding[2]; /* zeros on each side */
@@ -956,6 +986,31 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_gather(ebb_tensor *x, ebb_tensor *index, i
  *   axis       negative: from the end */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_scatter_add(ebb_tensor *x, ebb_tensor *index,
                                                   ebb_tensor *src, int64_t axis);
+
+/* x with src[i..., j, k...] at [i..., index[i..., j, k...], k...]; src has index's shape; of
+ * several for one place the last in C order wins.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_scatter(ebb_tensor *x, ebb_tensor *index, ebb_tensor *src,
+                                              int64_t axis);
+
+/* x with one value at the places index names along an axis.
+ *   axis       negative: from the end
+ *   value      one that x's dtype holds */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_scatter_value(ebb_tensor *x, ebb_tensor *index,
+                                                    int64_t axis, double value);
+
+typedef struct ebb_index_put_options {
+    bool accumulate; /* add to what is there, repeated places too, instead of replacing it */
+    uint64_t reserved[4]; /* zero */
+} ebb_index_put_options;
+/* x with x[indices[0][i], indices[1][i], ...] = values[i]; the indices broadcast, values
+ * broadcast to them and the axes left; the last of several for one place wins. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_index_put(ebb_tensor *x, ebb_tensor *values,
+                                                ebb_tensor *const *indices, int64_t n,
+                                                const ebb_index_put_options *options);
+
+/* out[i...] = element index[i...] of x in C order; negative indices count from the end. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_take(ebb_tensor *x, ebb_tensor *index);
 
 /* out[..., j, ...] = x[..., index[j], ...] along one axis; negative indices count from the
  * end.
@@ -2440,6 +2495,73 @@ static inline EBB_NODISCARD ebb_tensor *ebb__conv1d_at(const char *file, int32_t
     return result_;
 }
 #define ebb_conv1d(...) ebb__conv1d_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__mv_at(const char *file, int32_t line,
+                                                   ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_mv)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_mv(...) ebb__mv_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__dot_at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_dot)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_dot(...) ebb__dot_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__outer_at(const char *file, int32_t line,
+                                                      ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_outer)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_outer(...) ebb__outer_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bmm_at(const char *file, int32_t line,
+                                                    ebb_tensor *x, ebb_tensor *y)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_bmm)(x, y);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_bmm(...) ebb__bmm_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__addmm_at(const char *file, int32_t line,
+                                                      ebb_tensor *x, ebb_tensor *a,
+                                                      ebb_tensor *b, double beta, double alpha)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_addmm)(x, a, b, beta, alpha);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_addmm(...) ebb__addmm_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__baddbmm_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, ebb_tensor *a,
+                                                        ebb_tensor *b, double beta,
+                                                        double alpha)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_baddbmm)(x, a, b, beta, alpha);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_baddbmm(...) ebb__baddbmm_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__einsum_at(const char *file, int32_t line,
+                                                       ebb_tensor *const *xs, int64_t n,
+                                                       const char *equation)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_einsum)(xs, n, equation);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_einsum(...) ebb__einsum_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__conv2d_at(const char *file, int32_t line,
                                                        ebb_tensor *x, ebb_tensor *w,
                                                        ebb_tensor *b,
@@ -3086,6 +3208,46 @@ static inline EBB_NODISCARD ebb_tensor *ebb__scatter_add_at(const char *file, in
     return result_;
 }
 #define ebb_scatter_add(...) ebb__scatter_add_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__scatter_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, ebb_tensor *index,
+                                                        ebb_tensor *src, int64_t axis)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_scatter)(x, index, src, axis);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_scatter(...) ebb__scatter_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__scatter_value_at(const char *file, int32_t line,
+                                                              ebb_tensor *x, ebb_tensor *index,
+                                                              int64_t axis, double value)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_scatter_value)(x, index, axis, value);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_scatter_value(...) ebb__scatter_value_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__index_put_at(const char *file, int32_t line,
+                                                          ebb_tensor *x, ebb_tensor *values,
+                                                          ebb_tensor *const *indices, int64_t n,
+                                                          const ebb_index_put_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_index_put)(x, values, indices, n, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_index_put(...) ebb__index_put_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__take_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, ebb_tensor *index)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_take)(x, index);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_take(...) ebb__take_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__index_select_at(const char *file, int32_t line,
                                                              ebb_tensor *x, ebb_tensor *index,
                                                              int64_t axis)

@@ -1263,6 +1263,77 @@ ebb_tensor *ebb_conv1d(ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
     return ebb__call1(NULL, &ebb__op_conv1d, &attr, 3, in);
 }
 
+ebb_tensor *ebb_mv(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_mv, NULL, 2, in);
+}
+
+ebb_tensor *ebb_dot(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_dot, NULL, 2, in);
+}
+
+ebb_tensor *ebb_outer(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_outer, NULL, 2, in);
+}
+
+ebb_tensor *ebb_bmm(ebb_tensor *x, ebb_tensor *y)
+{
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_bmm, NULL, 2, in);
+}
+
+struct addmm_attr {
+    double beta;
+    double alpha;
+};
+_Static_assert(sizeof(struct addmm_attr) == 16, "addmm");
+_Static_assert(offsetof(struct addmm_attr, beta) == 0, "addmm");
+_Static_assert(offsetof(struct addmm_attr, alpha) == 8, "addmm");
+ebb_tensor *ebb_addmm(ebb_tensor *x, ebb_tensor *a, ebb_tensor *b, double beta, double alpha)
+{
+    struct addmm_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.beta = beta;
+    attr.alpha = alpha;
+    ebb_tensor *const in[] = {x, a, b};
+    return ebb__call1(NULL, &ebb__op_addmm, &attr, 3, in);
+}
+
+struct baddbmm_attr {
+    double beta;
+    double alpha;
+};
+_Static_assert(sizeof(struct baddbmm_attr) == 16, "baddbmm");
+_Static_assert(offsetof(struct baddbmm_attr, beta) == 0, "baddbmm");
+_Static_assert(offsetof(struct baddbmm_attr, alpha) == 8, "baddbmm");
+ebb_tensor *ebb_baddbmm(ebb_tensor *x, ebb_tensor *a, ebb_tensor *b, double beta, double alpha)
+{
+    struct baddbmm_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.beta = beta;
+    attr.alpha = alpha;
+    ebb_tensor *const in[] = {x, a, b};
+    return ebb__call1(NULL, &ebb__op_baddbmm, &attr, 3, in);
+}
+
+struct einsum_attr {
+    const char * equation;
+};
+_Static_assert(sizeof(struct einsum_attr) == 8, "einsum");
+_Static_assert(offsetof(struct einsum_attr, equation) == 0, "einsum");
+ebb_tensor *ebb_einsum(ebb_tensor *const *xs, int64_t n, const char *equation)
+{
+    struct einsum_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.equation = equation;
+    return ebb__call_list(&ebb__op_einsum, &attr, NULL, 0, xs, n);
+}
+
 struct conv2d_attr {
     int64_t stride[2];
     int64_t padding[2];
@@ -2411,6 +2482,61 @@ ebb_tensor *ebb_scatter_add(ebb_tensor *x, ebb_tensor *index, ebb_tensor *src, i
     attr.axis = axis;
     ebb_tensor *const in[] = {x, index, src};
     return ebb__call1(NULL, &ebb__op_scatter_add, &attr, 3, in);
+}
+
+struct scatter_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct scatter_attr) == 8, "scatter");
+_Static_assert(offsetof(struct scatter_attr, axis) == 0, "scatter");
+ebb_tensor *ebb_scatter(ebb_tensor *x, ebb_tensor *index, ebb_tensor *src, int64_t axis)
+{
+    struct scatter_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x, index, src};
+    return ebb__call1(NULL, &ebb__op_scatter, &attr, 3, in);
+}
+
+struct scatter_value_attr {
+    int64_t axis;
+    double value;
+};
+_Static_assert(sizeof(struct scatter_value_attr) == 16, "scatter_value");
+_Static_assert(offsetof(struct scatter_value_attr, axis) == 0, "scatter_value");
+_Static_assert(offsetof(struct scatter_value_attr, value) == 8, "scatter_value");
+ebb_tensor *ebb_scatter_value(ebb_tensor *x, ebb_tensor *index, int64_t axis, double value)
+{
+    struct scatter_value_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    attr.value = value;
+    ebb_tensor *const in[] = {x, index};
+    return ebb__call1(NULL, &ebb__op_scatter_value, &attr, 2, in);
+}
+
+struct index_put_attr {
+    bool accumulate;
+};
+_Static_assert(sizeof(struct index_put_attr) == 1, "index_put");
+_Static_assert(offsetof(struct index_put_attr, accumulate) == 0, "index_put");
+ebb_tensor *ebb_index_put(ebb_tensor *x, ebb_tensor *values, ebb_tensor *const *indices,
+                          int64_t n, const ebb_index_put_options *options)
+{
+    struct index_put_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_index_put, options->reserved) != EBB_OK) return NULL;
+        attr.accumulate = options->accumulate;
+    }
+    ebb_tensor *const in[] = {x, values};
+    return ebb__call_list(&ebb__op_index_put, &attr, in, 2, indices, n);
+}
+
+ebb_tensor *ebb_take(ebb_tensor *x, ebb_tensor *index)
+{
+    ebb_tensor *const in[] = {x, index};
+    return ebb__call1(NULL, &ebb__op_take, NULL, 2, in);
 }
 
 struct index_select_attr {
