@@ -35,8 +35,10 @@ ebb_tensor *(ebb_tensor_copy)(ebb_context *ctx, ebb_dtype d, ebb_shape s, const 
     ebb_tensor *t = NULL;
     ebb_view view;
     if (make_check(ctx, "ebb_tensor_copy", d, &s, data, data_bytes) == EBB_OK &&
-        ebb__tensor_new(&t, ctx, d, &s, EBB_KIND_DATA, &view) == EBB_OK && data_bytes)
-        memcpy(view.data, data, data_bytes);
+        ebb__tensor_new(&t, ctx, d, &s, EBB_KIND_DATA, &view) == EBB_OK) {
+        if (data_bytes) memcpy(view.data, data, data_bytes);
+        ebb__value_unpin(ebb__slot_raw(t)->storage->value);
+    }
     ebb__error_op_set(outer);
     return t;
 }

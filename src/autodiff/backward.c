@@ -35,10 +35,11 @@ static bool add_small(ebb_tensor *total, ebb_tensor *g)
     if (!x->storage->value->tiny || !y->layout->contiguous) return false;
     ebb_view vx, vy;
     ebb__tensor_view(&vx, x);
-    ebb__tensor_view(&vy, y);
     int64_t n = ebb__n_elems(&vx.shape);
-    if (n > FEW_ELEMS || !vy.data) return false;
+    if (n > FEW_ELEMS || !ebb__value_pin(y->storage->value)) return false;
+    ebb__tensor_view(&vy, y);
     ebb__add_in_place(vx.data, vy.data, vx.dtype, n);
+    ebb__value_unpin(y->storage->value);
     return true;
 }
 

@@ -17,6 +17,7 @@ static ebb_tensor *full_like(const ebb__slot *s, double value)
     ebb_tensor *t;
     if (ebb__tensor_new(&t, s->ctx, v.dtype, &v.shape, EBB_KIND_TEMPORARY, &v) != EBB_OK)
         return NULL;
+    ebb__slot *made = ebb__slot_raw(t);
     int64_t n = ebb__n_elems(&v.shape);
     uint16_t half =
         v.dtype == EBB_F16 ? ebb__f16_of_float((float)value) : ebb__bf16_of_float((float)value);
@@ -26,6 +27,7 @@ static ebb_tensor *full_like(const ebb__slot *s, double value)
         for (int64_t i = 0; i < n; i++) ((double *)v.data)[i] = value;
     else
         for (int64_t i = 0; i < n; i++) ((uint16_t *)v.data)[i] = half;
+    ebb__tensor_unpin(made);
     return t;
 }
 
@@ -115,15 +117,26 @@ void ebb__add_in_place(void *to, const void *from, ebb_dtype d, int64_t n)
     }
 }
 
+/* Both are sources and there; at most they are just being moved. */
+static void pin_source(ebb__value *v)
+{
+    while (!ebb__value_pin(v)) (void)ebb__restore(v);
+}
+
 static void add_to_slot(ebb__storage *slot, ebb__storage *total, ebb_dtype d, int64_t n)
 {
-    if (ebb__value_unseen(slot->value)) {
-        ebb__add_in_place(slot->value->data, total->value->data, d, n);
-        return;
-    }
+    ebb__value *have = slot->value, *more = total->value;
+    pin_source(have);
+    pin_source(more);
+    bool unseen = ebb__value_unseen(have);
+    if (unseen)
+        ebb__add_in_place(have->data, more->data, d, n);
+    else
+        ebb__add_in_place(more->data, have->data, d, n);
+    ebb__value_unpin(have);
+    ebb__value_unpin(more);
     /* Somebody saved what the slot holds: it stays as it is, and goes with the total. */
-    ebb__add_in_place(total->value->data, slot->value->data, d, n);
-    ebb__storage_swap(slot, total);
+    if (!unseen) ebb__storage_swap(slot, total);
 }
 
 /* Before the lock: both take the memory's. A leaf of the parent's outlives this context. */

@@ -29,6 +29,8 @@ ebb_status ebb__run_in_place(const ebb_op *op, const char *name, const void *att
 
 /* Makes a dropped value resident again by running recipes, by work list. */
 ebb_status ebb__restore(ebb__value *v);
+/* The same, and pins it. */
+ebb_status ebb__restore_pinned(ebb__value *v);
 /* Restores and pins the bytes behind a slot; *view gets data. Undo with ebb__tensor_unpin. */
 ebb_status ebb__tensor_pin(ebb_view *view, ebb__slot *s);
 void ebb__tensor_unpin(ebb__slot *s);

@@ -172,6 +172,7 @@ ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a, ebb_tensor *
         tail_write(&w, a, result);
     }
     if (c->ctx->record_sites) site_write(r);
+    ebb__record_set_cost(r, a->cost_ns);
     for (int32_t i = 0; i < c->n_in; i++)
         r->in[i] = a->slot[i] ? a->slot[i]->storage->value : NULL;
     for (int32_t k = 0; k < n_out; k++) r->out[k] = view ? NULL : a->made[k];

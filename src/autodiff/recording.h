@@ -72,6 +72,7 @@ typedef struct ebb__apply {
     void *backend;
     ebb_dtype promoted; /* what the operands must be cast to first; 0: nothing */
     int32_t max_in;     /* what the arrays hold */
+    float cost_ns;      /* estimated, under a budget; else 0 */
     bool tracked;       /* an input is, the thread records, the operation is differentiable */
 } ebb__apply;
 

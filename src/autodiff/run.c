@@ -5,6 +5,7 @@
  * from there to the kernel's end.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/backward.h"
+#include "autodiff/in_budget.h"
 
 #include "base/thread.h"
 
@@ -125,7 +126,7 @@ static void operands_unpin(ebb__apply *a, int32_t n)
 
 ebb_status ebb__tensor_pin(ebb_view *view, ebb__slot *s)
 {
-    while (!ebb__value_pin(s->storage->value)) EBB_TRY(ebb__restore(s->storage->value));
+    if (!ebb__value_pin(s->storage->value)) EBB_TRY(ebb__restore_pinned(s->storage->value));
     ebb__tensor_view(view, s);
     return EBB_OK;
 }
@@ -142,14 +143,12 @@ static ebb_status operands_pin(ebb__apply *a)
         ebb__slot *s = a->slot[i];
         if (!s) continue;
         ebb__value *v = s->storage->value;
-        while (!v->tiny && !ebb__value_pin(v)) {
-            if (ebb__restore(v) == EBB_OK) continue;
+        if (!v->tiny && !ebb__value_pin(v) && ebb__restore_pinned(v) != EBB_OK) {
             operands_unpin(a, i);
             return ebb_error_status();
         }
-        c->in[i].data =
-            (char *)v->data + s->layout->offset * (int64_t)ebb__dtype_size(c->in[i].dtype);
     }
+    ebb__operands_resolve(a);
     return EBB_OK;
 }
 
@@ -160,6 +159,29 @@ static ebb_status shapes_of_values(ebb__apply *a)
     ebb_status status = shapes_resolve(a);
     operands_unpin(a, a->call.n_in);
     return status;
+}
+
+void ebb__operands_resolve(ebb__apply *a)
+{
+    ebb__call *c = &a->call;
+    for (int32_t i = 0; i < c->n_in; i++) {
+        const ebb__slot *s = a->slot[i];
+        if (!s) continue;
+        c->in[i].data = (char *)s->storage->value->data +
+                        s->layout->offset * (int64_t)ebb__dtype_size(c->in[i].dtype);
+    }
+}
+
+ebb_status ebb__kernel_run(ebb__apply *a)
+{
+    ebb__call *c = &a->call;
+    if (c->op->flags & EBB_OP_RANDOM) {
+        ebb_context *root = c->ctx;
+        c->random_key = root->seed;
+        c->random_base = atomic_fetch_add_explicit(
+            &root->random_counter, (uint64_t)(c->n_random + 3) / 4, memory_order_relaxed);
+    }
+    return a->override ? a->override->forward(c, a->backend) : c->op->forward(c);
 }
 
 /* An operation that writes its inputs: never on history, nor on a leaf while recording. */
@@ -193,13 +215,18 @@ static void made_drop(ebb__apply *a, int32_t n)
         if (a->made[k]) ebb__value_unuse(a->made[k]);
 }
 
+ebb_kind ebb__result_kind(const ebb__call *c, int32_t k)
+{
+    bool kept = k < c->n_out || c->records;
+    return kept && !ebb__scope_is_rule() ? EBB_KIND_ACTIVATION : EBB_KIND_TEMPORARY;
+}
+
 static ebb_status results_reserve(ebb__apply *a)
 {
     ebb__call *c = &a->call;
     int32_t n = c->n_out + c->n_aux;
-    ebb_kind kind = ebb__scope_is_rule() ? EBB_KIND_TEMPORARY : EBB_KIND_ACTIVATION;
     for (int32_t k = 0; k < n; k++) {
-        ebb_kind own = k < c->n_out || c->records ? kind : EBB_KIND_TEMPORARY;
+        ebb_kind own = ebb__result_kind(c, k);
         if (ebb__value_create(&a->made[k], c->ctx, ebb__view_bytes(&c->out[k]), own) !=
             EBB_OK) {
             made_drop(a, k);
@@ -218,16 +245,11 @@ static ebb_status results_reserve(ebb__apply *a)
 static ebb_status compute(ebb__apply *a)
 {
     ebb__call *c = &a->call;
+    if (ebb__budget_gate(c->ctx)) return ebb__compute_in_budget(a);
     EBB_TRY(operands_pin(a));
     ebb_status status = results_reserve(a);
     if (status == EBB_OK) {
-        if (c->op->flags & EBB_OP_RANDOM) {
-            ebb_context *root = c->ctx;
-            c->random_key = root->seed;
-            c->random_base = atomic_fetch_add_explicit(
-                &root->random_counter, (uint64_t)(c->n_random + 3) / 4, memory_order_relaxed);
-        }
-        status = a->override ? a->override->forward(c, a->backend) : c->op->forward(c);
+        status = ebb__kernel_run(a);
         if (c->scratch_bytes) ebb__scratch_free(c->ctx, c->scratch, c->scratch_bytes);
         if (status != EBB_OK) made_drop(a, c->n_out + c->n_aux);
     }
@@ -390,6 +412,7 @@ static ebb_status run_checked(ebb_context *ctx, const ebb_op *op, const void *at
     a.call.n_aux = op->n_aux;
     a.override = NULL;
     a.promoted = (ebb_dtype)0;
+    a.cost_ns = 0;
     a.backend = NULL;
     a.call.in = few_in;
     a.call.out = few_out;

@@ -382,6 +382,17 @@ size_t ebb__account_free(const ebb__account *a)
     return least;
 }
 
+const ebb__account *ebb__account_tight(const ebb__account *a, size_t bytes)
+{
+    for (ebb__account *p = unconst(a); p; p = p->parent) {
+        account_lock(p);
+        bool ok = fits(p, bytes);
+        account_unlock(p);
+        if (!ok) return p;
+    }
+    return NULL;
+}
+
 size_t ebb__account_budget(const ebb__account *a)
 {
     return a->budget;

@@ -41,6 +41,8 @@ void ebb__account_move_pooled(ebb__account *a, ebb_kind from, ebb_kind to, size_
 void ebb__account_cache(ebb__account *a, int64_t delta_bytes);
 /* Bytes that may still be charged; SIZE_MAX without a budget. */
 size_t ebb__account_free(const ebb__account *a);
+/* The account, a or an ancestor, that refuses so many bytes more; NULL: none does. */
+const ebb__account *ebb__account_tight(const ebb__account *a, size_t bytes);
 /* 0: none. */
 size_t ebb__account_budget(const ebb__account *a);
 /* E_BUDGET, nothing charged, where `bytes` more of `kind` would not fit. */

@@ -51,18 +51,26 @@ typedef struct side {
     free_block *bin[N_BINS];
 } side;
 
+typedef struct map_word {
+    uint64_t used_start, free_start, free_end;
+} map_word;
+
+/* Words of a chunk's maps from `low` to before `high` were never touched: they count as zero, so
+ * that a large chunk costs what is used of it. */
 typedef struct chunk {
     side *side;
     size_t bytes; /* of the whole allocation */
     size_t n_grains, used_grains;
     char *grains;
-    uint64_t *used_start, *free_start, *free_end;
+    map_word *map;    /* one for 64 grains */
+    size_t low, high; /* words */
 } chunk;
 _Static_assert(sizeof(chunk) <= GRAIN, "the header takes one grain");
 
 struct ebb__arena {
     ebb_allocator allocator;
     size_t limit, chunk_bytes, used_grains;
+    bool fixed; /* one chunk holds all there may be */
     chunk **chunks;
     size_t n_chunks, max_chunks;
     side first, *sides[N_SIDES]; /* the first of them, others once they are asked for */
@@ -70,20 +78,47 @@ struct ebb__arena {
 
 /* ---- bits -------------------------------------------------------------------------------- */
 
-static inline bool bit_get(const uint64_t *bits, size_t i)
+static inline bool touched(const chunk *c, size_t i)
 {
-    return bits[i / 64] >> (i % 64) & 1;
+    return i / 64 < c->low || i / 64 >= c->high;
 }
 
-static inline void bit_set(uint64_t *bits, size_t i)
+/* Makes the word of grain i one that is in use; the gap shrinks from the nearer end. */
+static void touch(chunk *c, size_t i)
 {
-    bits[i / 64] |= UINT64_C(1) << (i % 64);
+    size_t word = i / 64;
+    if (word - c->low < c->high - word) {
+        memset(c->map + c->low, 0, (word + 1 - c->low) * sizeof *c->map);
+        c->low = word + 1;
+    } else {
+        memset(c->map + word, 0, (c->high - word) * sizeof *c->map);
+        c->high = word;
+    }
 }
 
-static inline void bit_clear(uint64_t *bits, size_t i)
+static inline uint64_t bit(size_t i)
 {
-    bits[i / 64] &= ~(UINT64_C(1) << (i % 64));
+    return UINT64_C(1) << (i % 64);
 }
+
+#define BIT_FUNCTIONS(what)                                                                    \
+    static inline bool is_##what(const chunk *c, size_t i)                                     \
+    {                                                                                          \
+        return touched(c, i) && c->map[i / 64].what & bit(i);                                  \
+    }                                                                                          \
+    static inline void set_##what(chunk *c, size_t i)                                          \
+    {                                                                                          \
+        if (!touched(c, i)) touch(c, i);                                                       \
+        c->map[i / 64].what |= bit(i);                                                         \
+    }                                                                                          \
+    static inline void clear_##what(chunk *c, size_t i)                                        \
+    {                                                                                          \
+        c->map[i / 64].what &= ~bit(i);                                                        \
+    }
+BIT_FUNCTIONS(used_start)
+BIT_FUNCTIONS(free_start)
+BIT_FUNCTIONS(free_end)
+#undef BIT_FUNCTIONS
 
 /* ---- bins -------------------------------------------------------------------------------- */
 
@@ -124,9 +159,9 @@ static void free_insert(chunk *c, size_t at, size_t grains)
     b->prev = &s->bin[bin];
     if (b->next) b->next->prev = &b->next;
     s->bin[bin] = b;
-    bit_set(s->filled, bin);
-    bit_set(c->free_start, at);
-    bit_set(c->free_end, at + grains - 1);
+    s->filled[bin / 64] |= bit(bin);
+    set_free_start(c, at);
+    set_free_end(c, at + grains - 1);
 }
 
 static void free_remove(chunk *c, free_block *b)
@@ -135,9 +170,9 @@ static void free_remove(chunk *c, free_block *b)
     unsigned bin = bin_of(b->grains);
     *b->prev = b->next;
     if (b->next) b->next->prev = b->prev;
-    if (!c->side->bin[bin]) bit_clear(c->side->filled, bin);
-    bit_clear(c->free_start, at);
-    bit_clear(c->free_end, at + b->grains - 1);
+    if (!c->side->bin[bin]) c->side->filled[bin / 64] &= ~bit(bin);
+    clear_free_start(c, at);
+    clear_free_end(c, at + b->grains - 1);
 }
 
 static free_block *free_find(const side *s, size_t grains)
@@ -180,7 +215,7 @@ static chunk *chunk_of(const ebb__arena *a, const void *p)
 /* Header and bitmaps of a chunk that has at most n grains. */
 static size_t head_bytes(size_t n)
 {
-    size_t bytes = GRAIN + 3 * ((n + 63) / 64) * sizeof(uint64_t);
+    size_t bytes = GRAIN + ((n + 63) / 64) * sizeof(map_word);
     return (bytes + GRAIN - 1) / GRAIN * GRAIN;
 }
 
@@ -213,15 +248,13 @@ static bool chunk_add(ebb__arena *a, side *s, size_t bytes)
     if (!chunks_room(a)) return false;
     chunk *c = ebb__alloc(&a->allocator, bytes, PAGE);
     if (!c) return false;
-    size_t head = head_bytes(bytes / GRAIN), words = (bytes / GRAIN + 63) / 64;
-    memset(c, 0, head);
-    c->side = s;
-    c->bytes = bytes;
-    c->n_grains = (bytes - head) / GRAIN;
-    c->used_start = (uint64_t *)((char *)c + GRAIN);
-    c->free_start = c->used_start + words;
-    c->free_end = c->free_start + words;
-    c->grains = (char *)c + head;
+    size_t head = head_bytes(bytes / GRAIN);
+    *c = (chunk){.side = s,
+                 .bytes = bytes,
+                 .n_grains = (bytes - head) / GRAIN,
+                 .grains = (char *)c + head,
+                 .map = (map_word *)((char *)c + GRAIN)};
+    c->high = (c->n_grains + 63) / 64;
     size_t at = chunk_above(a, c);
     memmove(a->chunks + at + 1, a->chunks + at, (a->n_chunks - at) * sizeof(chunk *));
     a->chunks[at] = c;
@@ -237,7 +270,7 @@ static bool chunk_add(ebb__arena *a, side *s, size_t bytes)
 static bool grow(ebb__arena *a, side *s, size_t grains)
 {
     size_t least, bytes;
-    if (!chunk_size(&least, grains)) return false;
+    if (a->fixed || !chunk_size(&least, grains)) return false;
     bytes = s->chunk_bytes < CHUNK_LEAST  ? CHUNK_LEAST
             : s->chunk_bytes > CHUNK_MOST ? CHUNK_MOST
                                           : s->chunk_bytes;
@@ -306,6 +339,22 @@ static free_block *block_find(ebb__arena *a, side *own, size_t grains)
     return grow(a, own, grains) ? free_find(own, grains) : other_sides_find(a, own, grains);
 }
 
+/* The `grains` of a free block that begin `skip` after its start are used from now on. */
+static void *take(ebb__arena *a, chunk *c, free_block *b, size_t skip, size_t grains)
+{
+    size_t at = (size_t)((char *)b - c->grains) / GRAIN, total = b->grains;
+    free_remove(c, b);
+    if (skip) free_insert(c, at, skip);
+    at += skip;
+    if (total > skip + grains) free_insert(c, at + grains, total - skip - grains);
+    char *p = c->grains + at * GRAIN;
+    UNPOISON(p, grains * GRAIN);
+    set_used_start(c, at);
+    c->used_grains += grains;
+    a->used_grains += grains;
+    return p;
+}
+
 void *ebb__arena_alloc(ebb__arena *a, unsigned near, size_t bytes)
 {
     size_t rounded;
@@ -313,16 +362,96 @@ void *ebb__arena_alloc(ebb__arena *a, unsigned near, size_t bytes)
     if (!ebb__round_up(&rounded, bytes, GRAIN)) return NULL;
     size_t grains = rounded / GRAIN;
     free_block *b = block_find(a, side_get(a, near), grains);
-    if (!b) return NULL;
-    chunk *c = chunk_of(a, b);
-    size_t at = (size_t)((char *)b - c->grains) / GRAIN, total = b->grains;
-    free_remove(c, b);
-    if (total > grains) free_insert(c, at + grains, total - grains);
-    UNPOISON(b, grains * GRAIN);
-    bit_set(c->used_start, at);
-    c->used_grains += grains;
-    a->used_grains += grains;
-    return b;
+    return b ? take(a, chunk_of(a, b), b, 0, grains) : NULL;
+}
+
+/* The free block of at most grain `end` that ends last and has room; *skip: its grains before. */
+static free_block *highest(const chunk *c, size_t grains, size_t align, size_t *skip)
+{
+    size_t n_words = (c->n_grains + 63) / 64;
+    for (size_t word = n_words; word-- > 0;) {
+        if (word >= c->low && word < c->high) word = c->low - 1;
+        if (word >= n_words) return NULL;
+        for (uint64_t left = c->map[word].free_end; left;) {
+            size_t end = word * 64 + 63 - (size_t)__builtin_clzll(left);
+            left &= ~bit(end);
+            size_t size = *(size_t *)(c->grains + (end + 1) * GRAIN - sizeof(size_t));
+            if (size < grains) continue;
+            char *start = c->grains + (end + 1 - size) * GRAIN;
+            char *p = c->grains + (end + 1 - grains) * GRAIN;
+            p -= (uintptr_t)p % align;
+            if (p < start) continue;
+            *skip = (size_t)(p - start) / GRAIN;
+            return (free_block *)start;
+        }
+    }
+    return NULL;
+}
+
+void *ebb__arena_alloc_high(ebb__arena *a, size_t bytes, size_t align)
+{
+    size_t rounded, skip = 0;
+    if (!ebb__round_up(&rounded, bytes, GRAIN)) return NULL;
+    for (size_t i = a->n_chunks; i-- > 0;) {
+        free_block *b = highest(a->chunks[i], rounded / GRAIN, align, &skip);
+        if (b) return take(a, a->chunks[i], b, skip, rounded / GRAIN);
+    }
+    return NULL;
+}
+
+bool ebb__arena_fix(ebb__arena *a, size_t bytes)
+{
+    bytes -= bytes % GRAIN;
+    if (a->n_chunks || bytes < PAGE || !chunk_add(a, &a->first, bytes)) return false;
+    a->fixed = true;
+    return true;
+}
+
+size_t ebb__arena_room(const ebb__arena *a)
+{
+    return a->chunks[0]->n_grains * GRAIN;
+}
+
+bool ebb__arena_is_fixed(const ebb__arena *a)
+{
+    return a->fixed;
+}
+
+size_t ebb__arena_free_before(const ebb__arena *a, const void *p)
+{
+    const chunk *c = chunk_of(a, p);
+    size_t at = (size_t)((const char *)p - c->grains) / GRAIN;
+    return at > 0 && is_free_end(c, at - 1) ? ((const size_t *)p)[-1] * GRAIN : 0;
+}
+
+size_t ebb__arena_free_after(const ebb__arena *a, const void *p, size_t bytes)
+{
+    const chunk *c = chunk_of(a, p);
+    size_t end = (size_t)((const char *)p - c->grains) / GRAIN + (bytes + GRAIN - 1) / GRAIN;
+    if (end >= c->n_grains || !is_free_start(c, end)) return 0;
+    return ((const free_block *)(c->grains + end * GRAIN))->grains * GRAIN;
+}
+
+void *ebb__arena_slide(ebb__arena *a, void *p, size_t bytes)
+{
+    chunk *c = chunk_of(a, p);
+    size_t at = (size_t)((char *)p - c->grains) / GRAIN, grains = (bytes + GRAIN - 1) / GRAIN;
+    EBB_ASSERT(is_used_start(c, at) && at > 0 && is_free_end(c, at - 1));
+    size_t before = ((size_t *)p)[-1], end = at + grains;
+    free_remove(c, (free_block *)((char *)p - before * GRAIN));
+    if (end < c->n_grains && is_free_start(c, end)) {
+        free_block *after = (free_block *)(c->grains + end * GRAIN);
+        end += after->grains;
+        free_remove(c, after);
+    }
+    clear_used_start(c, at);
+    set_used_start(c, at - before);
+    char *to = (char *)p - before * GRAIN;
+    UNPOISON(to, (before + grains) * GRAIN);
+    memmove(to, p, grains * GRAIN);
+    POISON(to + grains * GRAIN, before * GRAIN);
+    free_insert(c, at - before + grains, end - (at - before + grains));
+    return to;
 }
 
 void ebb__arena_free(ebb__arena *a, void *p, size_t bytes)
@@ -330,19 +459,19 @@ void ebb__arena_free(ebb__arena *a, void *p, size_t bytes)
     if (!p) return;
     chunk *c = chunk_of(a, p);
     size_t at = (size_t)((char *)p - c->grains) / GRAIN, grains = (bytes + GRAIN - 1) / GRAIN;
-    EBB_ASSERT(at < c->n_grains && bit_get(c->used_start, at));
-    bit_clear(c->used_start, at);
+    EBB_ASSERT(at < c->n_grains && is_used_start(c, at));
+    clear_used_start(c, at);
     c->used_grains -= grains;
     a->used_grains -= grains;
     size_t end = at + grains;
     POISON(p, grains * GRAIN);
-    if (end < c->n_grains && bit_get(c->free_start, end)) {
+    if (end < c->n_grains && is_free_start(c, end)) {
         free_block *after = (free_block *)(c->grains + end * GRAIN);
         end += after->grains;
         free_remove(c, after);
         POISON(after, sizeof *after);
     }
-    if (at > 0 && bit_get(c->free_end, at - 1)) {
+    if (at > 0 && is_free_end(c, at - 1)) {
         size_t *before = (size_t *)(c->grains + at * GRAIN) - 1;
         at -= *before;
         free_remove(c, (free_block *)(c->grains + at * GRAIN));
@@ -354,7 +483,7 @@ void ebb__arena_free(ebb__arena *a, void *p, size_t bytes)
 void ebb__arena_trim(ebb__arena *a)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < a->n_chunks; i++) {
+    for (size_t i = 0; i < a->n_chunks && !a->fixed; i++) {
         chunk *c = a->chunks[i];
         if (c->used_grains) {
             a->chunks[kept++] = c;
@@ -367,12 +496,16 @@ void ebb__arena_trim(ebb__arena *a)
         UNPOISON(c, bytes);
         ebb__free(&a->allocator, c, bytes);
     }
-    a->n_chunks = kept;
+    if (!a->fixed) a->n_chunks = kept;
 }
 
 size_t ebb__arena_chunk_bytes(const ebb__arena *a)
 {
-    return a->chunk_bytes;
+    if (!a->fixed) return a->chunk_bytes;
+    const chunk *c = a->chunks[0];
+    size_t words = c->low + (c->n_grains + 63) / 64 - c->high;
+    size_t grains = words * 64 < c->n_grains ? words * 64 : c->n_grains;
+    return (grains > a->used_grains ? grains : a->used_grains) * GRAIN;
 }
 
 size_t ebb__arena_used_bytes(const ebb__arena *a)
@@ -387,20 +520,19 @@ static const char *chunk_check(const chunk *c, size_t *n_free)
     size_t used = 0;
     bool free_before = false;
     for (size_t at = 0, end; at < c->n_grains; at = end) {
-        bool is_free = bit_get(c->free_start, at);
-        if (is_free == bit_get(c->used_start, at)) return "a grain starts no block, or two";
+        bool is_free = is_free_start(c, at);
+        if (is_free == is_used_start(c, at)) return "a grain starts no block, or two";
         end = at + 1;
-        while (end < c->n_grains && !bit_get(c->free_start, end) &&
-               !bit_get(c->used_start, end)) {
-            if (!is_free && bit_get(c->free_end, end)) return "a used block ends as a free one";
-            end++;
+        while (end < c->n_grains && !is_free_start(c, end) && !is_used_start(c, end)) {
+            if (!is_free && is_free_end(c, end)) return "a used block ends as a free one";
+            end = touched(c, end) ? end + 1 : c->high * 64;
         }
         if (is_free) {
             free_block *b = (free_block *)(c->grains + at * GRAIN);
             if (free_before) return "two free blocks touch";
             if (b->grains != end - at || *end_size(b, b->grains) != b->grains)
                 return "a free block's size is wrong";
-            if (!bit_get(c->free_end, end - 1)) return "a free block has no end";
+            if (!is_free_end(c, end - 1)) return "a free block has no end";
             if (*b->prev != b) return "a free block is not in a bin";
             ++*n_free;
         } else {
@@ -414,7 +546,7 @@ static const char *chunk_check(const chunk *c, size_t *n_free)
 static const char *bins_check(const side *s, size_t *n_binned)
 {
     for (unsigned bin = 0; bin < N_BINS; bin++) {
-        if (bit_get(s->filled, bin) != (s->bin[bin] != NULL)) return "a bin's mark is wrong";
+        if (!(s->filled[bin / 64] & bit(bin)) != !s->bin[bin]) return "a bin's mark is wrong";
         for (const free_block *b = s->bin[bin]; b; b = b->next, ++*n_binned)
             if (bin_of(b->grains) != bin) return "a free block is in a wrong bin";
     }

@@ -22,10 +22,25 @@ void ebb__arena_set_limit(ebb__arena *a, size_t chunk_bytes);
 /* bytes > 0; NULL where the allocator refused. near: any number of the calling thread's. Where
  * there is a limit, other sides' holes are used before a chunk is added. */
 void *ebb__arena_alloc(ebb__arena *a, unsigned near, size_t bytes);
+/* Once, before the first block: one chunk of so many bytes, maps included, and no other ever
+ * after. False where it is too small or the allocator refuses: as it was. What no block has
+ * reached stays untouched. */
+bool ebb__arena_fix(ebb__arena *a, size_t bytes);
+size_t ebb__arena_room(const ebb__arena *a); /* of a fixed one: for blocks */
+bool ebb__arena_is_fixed(const ebb__arena *a);
+/* From the other end of what is free already, for what stays; align: a power of two >= 64. */
+void *ebb__arena_alloc_high(ebb__arena *a, size_t bytes, size_t align);
+/* Bytes of the free block directly before, after a used one; 0 where there is none. */
+size_t ebb__arena_free_before(const ebb__arena *a, const void *p);
+size_t ebb__arena_free_after(const ebb__arena *a, const void *p, size_t bytes);
+/* Moves a used block with its content to the start of the free block before it, which then is
+ * behind it; returns where it is. */
+void *ebb__arena_slide(ebb__arena *a, void *p, size_t bytes);
 /* bytes as given to ebb__arena_alloc. */
 void ebb__arena_free(ebb__arena *a, void *p, size_t bytes);
 /* Chunks without a used block go back to the allocator. */
 void ebb__arena_trim(ebb__arena *a);
+/* Of a fixed one: what was ever reached. */
 size_t ebb__arena_chunk_bytes(const ebb__arena *a);
 size_t ebb__arena_used_bytes(const ebb__arena *a);
 /* First fault found, NULL if sound. */

@@ -75,11 +75,8 @@ static bool recipe_need(ebb__memory *m, ebb__value *v)
     return false;
 }
 
-bool ebb__value_drop(ebb__value *v)
+bool ebb__drop(ebb__memory *m, ebb__value *v)
 {
-    if (v->tiny) return false;
-    ebb__memory *m = v->ctx->memory;
-    ebb__memory_enter(m);
     bool can = v->state == EBB__VALUE_RESIDENT && can_drop(v) &&
                atomic_load_explicit(&v->pins, memory_order_relaxed) == 0;
     if (can) {
@@ -92,8 +89,17 @@ bool ebb__value_drop(ebb__value *v)
         else
             ebb__state_set(v, EBB__VALUE_RESIDENT);
     }
-    ebb__memory_leave(m);
     return can;
+}
+
+bool ebb__value_drop(ebb__value *v)
+{
+    if (v->tiny) return false;
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    bool dropped = !ebb__big_of(v)->locks && ebb__drop(m, v);
+    ebb__memory_leave(m);
+    return dropped;
 }
 
 void ebb__record_hold(ebb__record *r, ebb__value **held)

@@ -5,7 +5,7 @@
  * moment; a chunk or slab that would go beyond it is taken only after empty chunks have gone
  * back.
  * SPDX-License-Identifier: MIT */
-#include "memory/memory.h"
+#include "memory/room.h"
 
 struct ebb__large {
     ebb__large *next, **prev;
@@ -14,25 +14,53 @@ struct ebb__large {
 };
 _Static_assert(sizeof(ebb__large) % 16 == 0, "what follows the header is aligned");
 
+/* ---- what is no value: in the arena where that is all there may be ----------------------- */
+
+static void *outside_alloc(ebb__memory *m, size_t bytes, size_t align)
+{
+    void *p = NULL;
+    if (!ebb__arena_is_fixed(m->arena)) {
+        size_t budget = ebb__account_budget(m->owner->account);
+        if (budget) {
+            ebb__memory_enter(m);
+            size_t slabs = atomic_load_explicit(&m->slab_bytes, memory_order_relaxed);
+            if (ebb__arena_chunk_bytes(m->arena) + slabs + bytes > budget)
+                ebb__arena_trim(m->arena);
+            ebb__memory_leave(m);
+        }
+        return ebb__alloc(&m->owner->allocator, bytes, align);
+    }
+    size_t rounded = (bytes + EBB__ARENA_GRAIN - 1) & ~(size_t)(EBB__ARENA_GRAIN - 1);
+    if (!ebb__room_block(&p, m->owner, rounded, EBB_KIND_BOOKKEEPING, align, NULL)) return NULL;
+    atomic_fetch_add_explicit(&m->region_bytes, rounded, memory_order_relaxed);
+    return p;
+}
+
+/* Under the mutex, or while the memory goes. */
+static void outside_free(ebb__memory *m, void *p, size_t bytes)
+{
+    if (!ebb__arena_is_fixed(m->arena)) {
+        ebb__free(&m->owner->allocator, p, bytes);
+        return;
+    }
+    size_t rounded = (bytes + EBB__ARENA_GRAIN - 1) & ~(size_t)(EBB__ARENA_GRAIN - 1);
+    ebb__arena_free(m->arena, p, rounded);
+    atomic_fetch_sub_explicit(&m->region_bytes, rounded, memory_order_relaxed);
+}
+
 /* ---- slabs ------------------------------------------------------------------------------- */
+
+enum { SLAB_ALIGN = 4096 };
 
 static void *slab_more(void *user)
 {
     ebb__memory *m = user;
     ebb_context *root = m->owner;
     if (ebb__room_charge(root, EBB_KIND_BOOKKEEPING, EBB__SLAB_BYTES) != EBB_OK) return NULL;
-    size_t budget = ebb__account_budget(root->account);
-    if (budget) {
-        ebb__memory_enter(m);
-        size_t slabs = atomic_load_explicit(&m->slab_bytes, memory_order_relaxed);
-        if (ebb__arena_chunk_bytes(m->arena) + slabs + EBB__SLAB_BYTES > budget)
-            ebb__arena_trim(m->arena);
-        ebb__memory_leave(m);
-    }
-    void *slab = ebb__alloc(&root->allocator, EBB__SLAB_BYTES, 4096);
+    void *slab = outside_alloc(m, EBB__SLAB_BYTES, SLAB_ALIGN);
     if (!slab) {
         ebb__account_discharge(root->account, EBB_KIND_BOOKKEEPING, EBB__SLAB_BYTES);
-        ebb__fail(EBB_E_NOMEM, "the allocator refused %d bytes", (int)EBB__SLAB_BYTES);
+        ebb__room_refuse_block(root, EBB__SLAB_BYTES, EBB_KIND_BOOKKEEPING);
         return NULL;
     }
     atomic_fetch_add_explicit(&m->slab_bytes, EBB__SLAB_BYTES, memory_order_relaxed);
@@ -43,7 +71,7 @@ static void *slab_more(void *user)
 static void slab_less(void *user, void *slab)
 {
     ebb__memory *m = user;
-    ebb__free(&m->owner->allocator, slab, EBB__SLAB_BYTES);
+    outside_free(m, slab, EBB__SLAB_BYTES);
 }
 
 ebb_status ebb__object_refused(size_t bytes)
@@ -89,9 +117,22 @@ static void memory_unlink(ebb__memory *m)
 static void memory_free(ebb__memory *m)
 {
     ebb__arena_destroy(m->arena);
+    ebb__gate_destroy(&m->gate);
     pthread_mutex_destroy(&m->mutex);
     pthread_mutex_destroy(&m->list_mutex);
     ebb__free(&m->owner->allocator, m, sizeof *m);
+}
+
+/* Under a budget one chunk holds all there may be, so that no hole comes on top of it. Its maps
+ * count as bookkeeping. Where the allocator refuses it, chunks are taken as they are needed. */
+static ebb_status budget_prepare(ebb__memory *m)
+{
+    const size_t most = (size_t)256 << 30; /* larger ones are rather "all there is" */
+    size_t budget = ebb__account_budget(m->owner->account);
+    m->has_budget = budget != 0;
+    if (!budget || budget > most || !ebb__arena_fix(m->arena, budget)) return EBB_OK;
+    return ebb__account_charge(m->owner->account, EBB_KIND_BOOKKEEPING,
+                               budget - ebb__arena_room(m->arena));
 }
 
 static ebb_status memory_make(ebb__memory **out, ebb_context *owner)
@@ -104,10 +145,16 @@ static ebb_status memory_make(ebb__memory **out, ebb_context *owner)
     m->top = owner->parent ? owner->root->memory : m;
     ebb__mutex_init(&m->mutex);
     ebb__mutex_init(&m->list_mutex);
+    ebb__gate_init(&m->gate, owner->single_threaded);
     m->arena = ebb__arena_create(&owner->allocator);
     if (!m->arena) {
         memory_free(m);
         return ebb__fail(EBB_E_NOMEM, "the allocator refused the bytes for a context");
+    }
+    ebb_status status = budget_prepare(m);
+    if (status != EBB_OK) {
+        memory_free(m);
+        return status;
     }
     memory_link(m);
     *out = m;
@@ -158,7 +205,7 @@ void ebb__memory_destroy(ebb_context *ctx)
     }
     for (ebb__large *large = m->large, *next; large; large = next) {
         next = large->next;
-        ebb__free(&ctx->allocator, large, large->bytes);
+        outside_free(m, large, large->bytes);
     }
     memory_unlink(m);
     if (!ctx->parent) {
@@ -224,11 +271,6 @@ void ebb__memory_trim(ebb_context *ctx)
     ebb__memories_each(ctx, trim, NULL);
 }
 
-void ebb__memory_set_pressure(ebb_context *ctx, ebb__pressure_fn fn)
-{
-    ctx->memory->top->pressure = fn;
-}
-
 void ebb__memory_set_trace(ebb_context *ctx, ebb__memory_trace_fn fn, void *user)
 {
     ctx->memory->top->trace = fn;
@@ -237,16 +279,10 @@ void ebb__memory_set_trace(ebb_context *ctx, ebb__memory_trace_fn fn, void *user
 
 /* ---- charged bytes ----------------------------------------------------------------------- */
 
-static bool pressure(ebb_context *ctx, size_t bytes)
-{
-    const ebb__memory *top = ctx->memory->top;
-    return top->pressure && top->pressure(ctx, bytes);
-}
-
 ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes)
 {
     while (!ebb__account_try(ctx->account, kind, bytes))
-        if (!pressure(ctx, bytes)) return ebb__account_refuse(ctx->account, kind, bytes);
+        if (!ebb__room_more(ctx, bytes)) return ebb__account_refuse(ctx->account, kind, bytes);
     return EBB_OK;
 }
 
@@ -261,27 +297,10 @@ void ebb__list_insert(ebb__memory *m, ebb__big *b)
 ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind,
                             ebb__big *list)
 {
-    ebb__memory *m = ctx->memory;
-    size_t budget = ebb__account_budget(m->owner->account);
-    unsigned side = ebb__pool_part_get(ctx->pool)->number;
     EBB_TRY(ebb__room_charge(ctx, kind, bytes));
-    for (;;) {
-        ebb__memory_enter(m);
-        if (budget)
-            ebb__arena_set_limit(
-                m->arena, budget - atomic_load_explicit(&m->slab_bytes, memory_order_relaxed));
-        void *block = ebb__arena_alloc(m->arena, side, bytes);
-        if (block) {
-            *out = block;
-            if (list) ebb__list_insert(m, list);
-        }
-        ebb__memory_leave(m);
-        if (block) return EBB_OK;
-        if (pressure(ctx, bytes)) continue;
-        ebb__account_discharge(ctx->account, kind, bytes);
-        return ebb__fail(EBB_E_NOMEM, "the allocator refused %zu bytes of kind %s", bytes,
-                         ebb_kind_name(kind));
-    }
+    if (ebb__room_block(out, ctx, bytes, kind, EBB__ARENA_GRAIN, list)) return EBB_OK;
+    ebb__account_discharge(ctx->account, kind, bytes);
+    return ebb__room_refuse_block(ctx, bytes, kind);
 }
 
 static size_t scratch_rounded(size_t bytes)
@@ -326,10 +345,10 @@ ebb_status ebb__large_alloc(void **out, ebb_context *ctx, size_t bytes)
     ebb__memory *m = ctx->memory;
     size_t total = bytes + sizeof(ebb__large);
     EBB_TRY(ebb__room_charge(ctx, EBB_KIND_BOOKKEEPING, total));
-    ebb__large *large = ebb__alloc(&m->owner->allocator, total, 64);
+    ebb__large *large = outside_alloc(m, total, EBB__ARENA_GRAIN);
     if (!large) {
         ebb__account_discharge(ctx->account, EBB_KIND_BOOKKEEPING, total);
-        return ebb__fail(EBB_E_NOMEM, "the allocator refused %zu bytes", total);
+        return ebb__room_refuse_block(ctx, total, EBB_KIND_BOOKKEEPING);
     }
     large->ctx = ctx;
     large->bytes = total;
@@ -354,5 +373,5 @@ void ebb__large_free(ebb_context *ctx, void *p, size_t bytes)
     *large->prev = large->next;
     if (large->next) large->next->prev = large->prev;
     ebb__account_discharge(ctx->account, EBB_KIND_BOOKKEEPING, large->bytes);
-    ebb__free(&m->owner->allocator, large, large->bytes);
+    outside_free(m, large, large->bytes);
 }

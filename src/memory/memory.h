@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "memory/arena.h"
+#include "memory/gate.h"
 #include "memory/value.h"
 
 #include <pthread.h>
@@ -34,6 +35,16 @@ struct ebb__big {
     ebb__big *next, **prev; /* all values of the memory that are not tiny */
     uint32_t n_gone;        /* times its bytes went without the callbacks having been made */
     atomic_uint n_needs;    /* of its uses, those by dropped values elsewhere */
+    uint16_t locks;         /* it is not given up; under the mutex */
+    atomic_bool kept; /* somebody has held it beyond a scope: it is not lost for a write */
+    bool forgone;     /* lost for a write, under a budget */
+    uint32_t visit;   /* the last search that came by */
+#if EBB_CHECK >= 3
+    uint64_t content; /* a hash of the bytes last given up; 0: none */
+#endif
+    uint64_t made_at;      /* when, by the memory's clock */
+    atomic_ullong read_at; /* by an operation of the main program; 0: not yet */
+    atomic_ullong next_at; /* when it will be read; not later than now: not known */
 };
 
 /* One whose bytes are, or were once, the user's memory. */
@@ -58,17 +69,24 @@ struct ebb__memory {
     ebb_context *owner;
     ebb__memory *top; /* the root's */
     ebb__arena *arena;
+    bool has_budget; /* some account of this memory has one: the gate is used */
     /* of the root's only */
-    ebb__pressure_fn pressure;
+    void (*holders)(ebb_context *ctx, ebb_budget_report *report);
     ebb__memory_trace_fn trace;
     void *trace_user;
     atomic_uint n_memories;     /* in the list */
     pthread_mutex_t list_mutex; /* taken before any other: the list of all in the tree */
     ebb__memory *first;
     ebb__memory *next, **prev;
+    atomic_ullong clock; /* estimated nanoseconds of work so far */
+    ebb__gate gate;
     _Alignas(64) pthread_mutex_t mutex;
     atomic_size_t slab_bytes, scratch_bytes;
+    atomic_size_t region_bytes; /* slabs and large objects that lie in the arena */
     /* under the mutex */
+    uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
+    size_t lower_bound,
+        known_bytes; /* the largest working set seen; a budget that has served */
     ebb__big *all;
     ebb__large *large;
     ebb__big *idle;    /* uses have become 0 */
@@ -116,6 +134,10 @@ static inline uint16_t ebb__depth_get(const ebb__value *v)
 static inline void ebb__depth_set(ebb__value *v, uint16_t depth)
 {
     __atomic_store_n(&v->depth, depth, __ATOMIC_RELAXED);
+}
+static inline uint64_t ebb__memory_now(const ebb__memory *m)
+{
+    return atomic_load_explicit(&m->clock, memory_order_relaxed);
 }
 /* Settles the work lists, gives the mutex back, lets go of what lies elsewhere, then frees what
  * died and makes the callbacks due. */
@@ -176,6 +198,8 @@ void ebb__settle(ebb__memory *m);
 void ebb__use_drop(ebb__memory *m, ebb__value *v);
 /* A ref less of a value that is not tiny, or tiny; the struct may go. It may lie elsewhere. */
 void ebb__ref_drop(ebb__memory *m, ebb__value *v);
+/* Its bytes are gone for ever: what is made from it can no longer be made. */
+void ebb__lose(ebb__memory *m, ebb__value *v);
 /* A resident value's bytes go; state is the caller's to set. */
 void ebb__bytes_free(ebb__memory *m, ebb__value *v);
 /* The value no longer has a recipe. */
@@ -185,6 +209,11 @@ void ebb__record_break(ebb__memory *m, ebb__record *r);
 void ebb__record_unref(ebb__memory *m, ebb__record *r);
 /* Uses of the recipe's inputs, held while v is dropped and needed. */
 void ebb__inputs_unuse(ebb__memory *m, ebb__record *r);
+
+/* ---- drop.c ------------------------------------------------------------------------------ */
+/* Under the mutex: gives up the bytes of a value, where they can be made again and are not
+ * pinned. */
+bool ebb__drop(ebb__memory *m, ebb__value *v);
 
 /* ---- value.c ----------------------------------------------------------------------------- */
 /* The struct of a value that is not tiny: LOST, one use, in no list. NULL: recorded why. */

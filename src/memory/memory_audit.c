@@ -84,7 +84,8 @@ static void audit(void *user, ebb__memory *m)
         if (!*fault) *fault = value_check(&b->value);
         if (b->value.data && !b->value.external) bytes += b->value.bytes;
     }
-    if (!*fault && bytes + atomic_load(&m->scratch_bytes) != ebb__arena_used_bytes(m->arena))
+    if (!*fault && bytes + atomic_load(&m->scratch_bytes) + atomic_load(&m->region_bytes) !=
+                       ebb__arena_used_bytes(m->arena))
         *fault = "blocks in use are not those of values and scratch";
 }
 

@@ -135,7 +135,7 @@ void ebb__inputs_unuse(ebb__memory *m, ebb__record *r)
 
 /* ---- cascades ---------------------------------------------------------------------------- */
 
-static void lose(ebb__memory *m, ebb__value *v)
+void ebb__lose(ebb__memory *m, ebb__value *v)
 {
     ebb__big *b = ebb__big_of(v);
     v->state = EBB__VALUE_LOST;
@@ -171,7 +171,7 @@ void ebb__record_break(ebb__memory *m, ebb__record *r)
         if (!v || ebb__recipe_of(v) != r) continue;
         EBB_ASSERT(v->state != EBB__VALUE_DROPPED || atomic_load(&v->uses) == 0);
         ebb__recipe_drop(m, v);
-        if (v->state == EBB__VALUE_DROPPED) lose(m, v);
+        if (v->state == EBB__VALUE_DROPPED) ebb__lose(m, v);
     }
 }
 
@@ -183,7 +183,7 @@ static void idle_settle(ebb__memory *m, ebb__value *v)
     } else if (v->state == EBB__VALUE_RESIDENT) {
         ebb__bytes_free(m, v);
         v->state = EBB__VALUE_DROPPED;
-        if (!in_force) lose(m, v);
+        if (!in_force) ebb__lose(m, v);
     }
     ebb__ref_drop(m, v); /* that of the uses */
 }

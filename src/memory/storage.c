@@ -168,16 +168,84 @@ void ebb__storage_swap(ebb__storage *s, ebb__storage *own)
     s->version++;
 }
 
-/* Nothing that was dropped needs v any more, and v is resident and a source. Enters and leaves
- * with the mutex held. */
-static ebb_status readers_settle(ebb__memory *m, ebb__value *old,
+/* The storage gets a copy, and the old value stays for what is made from it. A refusal is no
+ * failure of the caller's: there are other ways. */
+static bool copy_over(ebb__memory *m, ebb__storage *s)
+{
+    ebb__value *old = s->value, *fresh;
+    ebb_error pending;
+    ebb_error_get(&pending);
+    if (ebb__value_create(&fresh, old->ctx, old->bytes, old->kind) != EBB_OK) {
+        ebb__error_adopt(&pending);
+        return false;
+    }
+    while (!ebb__value_pin(old)) {
+    } /* it is just being moved */
+    while (!ebb__value_pin(fresh)) {
+    }
+    memcpy(fresh->data, old->data, old->bytes);
+    ebb__value_unpin(fresh);
+    ebb__value_unpin(old);
+    if (ebb__big_of(old)->kept) ebb__value_note_kept(fresh);
+    ebb__value_set_kind(old, EBB_KIND_TEMPORARY);
+    ebb__memory_enter(m);
+    s->version++;
+    s->value = fresh;
+    ebb__use_drop(m, old);
+    ebb__memory_leave(m);
+    return true;
+}
+
+/* Somebody could miss it. */
+static bool missed(const ebb__value *v)
+{
+    const ebb__big *b = (const ebb__big *)v;
+    return b->kept || b->locks || atomic_load_explicit(&v->saves, memory_order_relaxed);
+}
+
+/* A dropped value that needs v and that no other needs; NULL where it would be missed. Under the
+ * mutex. */
+static ebb__value *forgoable_find(const ebb__value *v)
+{
+    ebb__value *last = NULL;
+    for (ebb__value *next; (next = dependent_find(last ? last : v));) last = next;
+    return last && !missed(last) ? last : NULL;
+}
+
+/* Under the mutex. */
+static void forgo(ebb__memory *m, ebb__value *v)
+{
+    ebb__big_of(v)->forgone = true;
+    ebb__inputs_unuse(m, ebb__recipe_of(v));
+    ebb__recipe_drop(m, v);
+    ebb__lose(m, v);
+    ebb__settle(m);
+}
+
+/* Nothing that was dropped needs v any more, and v is resident and a source; or *copied: the storage
+ * has another value. Enters and leaves with the mutex held. */
+static ebb_status readers_settle(ebb__memory *m, ebb__storage *s, bool *copied,
                                  ebb_status (*restore)(ebb__value *dropped))
 {
+    ebb__value *old = s->value;
+    bool may_copy = !old->external && !atomic_load(&s->n_maps) && !atomic_load(&old->saves);
     for (;;) {
-        ebb__value *v = dependent_find(old);
-        if (!v && (old->state == EBB__VALUE_DROPPED || ebb__recipe_of(old))) v = old;
-        if (!v) return EBB_OK;
-        EBB_TRY(make_source(m, v, restore));
+        ebb__value *v = dependent_find(old), *spare;
+        if (old->state == EBB__VALUE_DROPPED || (!v && ebb__recipe_of(old))) {
+            EBB_TRY(make_source(m, old, restore));
+        } else if (!v) {
+            return EBB_OK;
+        } else if (may_copy) {
+            ebb__memory_leave(m);
+            *copied = copy_over(m, s);
+            may_copy = false;
+            ebb__memory_enter(m);
+            if (*copied) return EBB_OK;
+        } else if (m->has_budget && (spare = forgoable_find(old))) {
+            forgo(m, spare);
+        } else {
+            EBB_TRY(make_source(m, v, restore));
+        }
     }
 }
 
@@ -201,14 +269,15 @@ ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
         if (!fresh) return ebb__object_refused(sizeof *fresh);
     }
     ebb__memory_enter(m);
-    ebb_status status = readers_settle(m, old, restore);
-    while (status == EBB_OK && !copy && needed_elsewhere(old)) {
+    bool copied = false;
+    ebb_status status = readers_settle(m, s, &copied, restore);
+    while (status == EBB_OK && !copied && !copy && needed_elsewhere(old)) {
         ebb__memory_leave(m);
         status = copy_make(&copy, s, old);
         ebb__memory_enter(m);
-        if (status == EBB_OK) status = readers_settle(m, old, restore);
+        if (status == EBB_OK) status = readers_settle(m, s, &copied, restore);
     }
-    if (status == EBB_OK) {
+    if (status == EBB_OK && !copied) {
         while (old->readers) ebb__record_break(m, old->readers->record);
         s->version++;
         /* a save may have been given back meanwhile */

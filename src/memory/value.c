@@ -6,7 +6,7 @@
  * takes no lock: it is counted first and counts if the value is then still resident, while who
  * drops the value first says so and then looks for pins.
  * SPDX-License-Identifier: MIT */
-#include "memory/memory.h"
+#include "memory/room.h"
 
 #include <string.h>
 
@@ -16,8 +16,7 @@ _Static_assert(sizeof(ebb__value) % 16 == 0, "a tiny value's bytes follow it, al
 
 static ebb_status tiny_refused(ebb_context *ctx, ebb_kind kind, size_t bytes)
 {
-    const ebb__memory *top = ctx->memory->top;
-    while (top->pressure && top->pressure(ctx, bytes))
+    while (ebb__room_more(ctx, bytes))
         if (ebb__account_try_pooled(ctx->account, kind, bytes)) return EBB_OK;
     return ebb__account_refuse(ctx->account, kind, bytes);
 }
@@ -67,6 +66,7 @@ ebb__big *ebb__big_create(ebb_context *ctx, size_t bytes, ebb_kind kind, bool ex
                             .external = external,
                             .bytes = bytes,
                             .ctx = ctx};
+    b->made_at = ebb__memory_now(ctx->memory);
     return b;
 }
 
@@ -175,6 +175,22 @@ bool ebb__value_pin(ebb__value *v)
     if (ebb__state_get(v) == EBB__VALUE_RESIDENT) return true;
     ebb__value_unpin(v);
     return false;
+}
+
+void ebb__value_pin_reserved(ebb__value *v)
+{
+    EBB_ASSERT(v->data);
+    if (!v->tiny) atomic_fetch_add(&v->pins, 1);
+}
+
+void ebb__value_note_kept(ebb__value *v)
+{
+    if (!v->tiny) atomic_store_explicit(&ebb__big_of(v)->kept, true, memory_order_relaxed);
+}
+
+bool ebb__value_is_forgone(const ebb__value *v)
+{
+    return !v->tiny && ((const ebb__big *)v)->forgone;
 }
 
 bool ebb__value_unseen(ebb__value *v)

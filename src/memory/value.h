@@ -32,6 +32,8 @@
 
 #include "memory/account.h"
 
+#include <string.h>
+
 enum { EBB__TINY_BYTES = 64, EBB__RECIPE_DEPTH_MAX = 1024 };
 
 typedef struct ebb__value ebb__value;
@@ -42,7 +44,8 @@ typedef struct ebb__read ebb__read;
 typedef enum ebb__value_state {
     EBB__VALUE_RESIDENT,
     EBB__VALUE_DROPPED, /* no bytes; recipe can make them again */
-    EBB__VALUE_LOST     /* no bytes, for ever */
+    EBB__VALUE_LOST,    /* no bytes, for ever */
+    EBB__VALUE_MOVING   /* on its way to another address; seen only by who holds no lock */
 } ebb__value_state;
 
 struct ebb__value {
@@ -94,6 +97,7 @@ struct ebb__record {
     bool is_recipe, broken; /* broken: cannot be run and holds no reads; until linked, and again
                                once an input is lost */
     atomic_uchar marks;     /* the engine's; 0 at birth */
+    uint8_t cost;           /* of one run, estimated: see ebb__record_cost */
     uint32_t bytes;         /* of the whole allocation */
     uint32_t saved_in;  /* bit i: a use of in[i] is held for the node; the last bit stands for
                            all  remaining inputs */
@@ -105,6 +109,22 @@ struct ebb__record {
     };
     ebb__value **in, **out;
 };
+/* Nanoseconds, from 1 to 4e9 in steps of an eighth of a power of two: the middle bits of a
+ * float. */
+static inline float ebb__record_cost(const ebb__record *r)
+{
+    uint32_t bits = (r->cost + (UINT32_C(127) << 3)) << 20;
+    float ns;
+    memcpy(&ns, &bits, sizeof ns);
+    return ns;
+}
+static inline void ebb__record_set_cost(ebb__record *r, float ns)
+{
+    uint32_t bits, least = UINT32_C(127) << 3;
+    memcpy(&bits, &ns, sizeof bits);
+    bits >>= 20;
+    r->cost = bits < least ? 0 : bits > least + 255 ? 255 : (uint8_t)(bits - least);
+}
 /* Of a recipe: one link per input. */
 static inline ebb__read *ebb__record_reads(const ebb__record *r)
 {
@@ -132,10 +152,9 @@ void ebb__memory_destroy(ebb_context *ctx);
 void ebb__memory_stats(ebb_stats *out, const ebb_context *ctx);
 void ebb__memory_trim(ebb_context *ctx);
 
-/* Called (if set) where a charge or the allocator has refused `bytes`, before the failure is
- * recorded: a policy may make room; returns true to try again. Called without locks. */
-typedef bool (*ebb__pressure_fn)(ebb_context *ctx, size_t bytes);
-void ebb__memory_set_pressure(ebb_context *ctx, ebb__pressure_fn fn);
+/* Names the largest holders in a report; set by a higher layer, called without locks. */
+void ebb__memory_set_holders(ebb_context *ctx,
+                             void (*holders)(ebb_context *ctx, ebb_budget_report *report));
 
 /* Trace of values' bytes made and gone, for tests, reports and the planner; NULL: off. Set
  * while no call is in progress. The callback must not call back into the library. */
@@ -180,11 +199,13 @@ void ebb__storage_release(ebb__storage *s);
 /* Prepares a write: afterwards s->value is a resident source that nobody else saves or reads,
  * its bytes are the old ones and writable, s->version has moved. Where the old value is saved,
  * its bytes (and pins) move to a new value and it is marked moved by `writer` (a tiny one keeps
- * them); recipes that read it break, after dropped values that need it were made resident by
- * `restore` and became sources. restore gets a dropped value, of which the caller holds a use,
- * and leaves it resident; it may be NULL where nothing can be dropped. While a dropped value of
- * a child's own memory needs the old one that keeps its bytes and the storage gets a copy;
- * refused (E_MISUSE) where they are mapped or the user's. Called by whoever has
+ * them); recipes that read it break. Where dropped values need it, the old value stays for them
+ * and the storage gets a copy, unless it is mapped or saved or there is no room: then those that
+ * only scopes hold are forgone, and others made resident by `restore` and become sources. restore
+ * gets a dropped value, of which the caller holds a use, and leaves it resident; it may be NULL
+ * where nothing can be dropped. While a dropped value of a child's own memory needs the old one
+ * that keeps its bytes too; refused (E_MISUSE) where they are mapped or the user's. Called by
+ * whoever has
  * the storage to himself. Errors: restore's, E_NOMEM, E_BUDGET; the content of every value is
  * as it was. */
 ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
@@ -239,6 +260,12 @@ void ebb__value_restored(ebb__value *v);
 void ebb__value_unreserve(ebb__value *v);
 /* Keeps the bytes where they are; false, and nothing is pinned, where there are none. */
 bool ebb__value_pin(ebb__value *v);
+/* The same for a reserved block, which only the caller knows. */
+void ebb__value_pin_reserved(ebb__value *v);
+/* Somebody holds a tensor of it beyond its scope. */
+void ebb__value_note_kept(ebb__value *v);
+/* Its bytes were lost to a write because the budget held no room for the older content. */
+bool ebb__value_is_forgone(const ebb__value *v);
 /* Only the storage that the caller holds uses the resident value, and nothing reads it or makes
  * it: its bytes may be changed where they lie. */
 bool ebb__value_unseen(ebb__value *v);

@@ -284,6 +284,7 @@ ebb_tensor *ebb_claim(ebb_tensor *t)
     ebb__slot *s = ebb__slot_of(t, "ebb_claim", "t");
     if (!s) return NULL;
     if (!ebb__scope_disown(s)) return ebb_keep(t);
+    ebb__value_note_kept(s->storage->value);
     if (atomic_load_explicit(&s->refs, memory_order_acquire) == EBB__SCOPE_REF)
         atomic_store_explicit(&s->refs, 1,
                               memory_order_release); /* nobody else may count here */

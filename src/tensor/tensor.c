@@ -81,6 +81,8 @@ ebb_status ebb__tensor_new(ebb_tensor **out, ebb_context *ctx, ebb_dtype d,
     ebb__view_contiguous(&layout);
     EBB_TRY(ebb__tensor_create(out, ctx, storage, &layout, 0));
     if (view) {
+        while (!ebb__value_pin(value)) {
+        } /* it is just being moved */
         *view = layout;
         view->data = value->data;
     }
@@ -105,6 +107,7 @@ ebb_tensor *ebb_keep(ebb_tensor *t)
     ebb__slot *s = ebb__slot_of(t, "ebb_keep", "t");
     if (!s) return NULL;
     unsigned before = atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    ebb__value_note_kept(s->storage->value);
     if (before % EBB__SCOPE_REF < EBB__SCOPE_REF - 2) return t;
     atomic_fetch_sub_explicit(&s->refs, 1, memory_order_relaxed);
     ebb__fail(EBB_E_RANGE, "ebb_keep: %d references to one tensor are the most",

@@ -132,7 +132,7 @@ static inline ebb__slot *ebb__slot_of(const ebb_tensor *t, const char *function,
 ebb_status ebb__tensor_create(ebb_tensor **out, ebb_context *ctx, ebb__storage *take_storage,
                               const ebb_view *layout, int64_t offset);
 /* A fresh storage of `kind` in C order, content unspecified, and a handle on it. view (may be
- * NULL) gets the layout with data set. */
+ * NULL) gets the layout with data set, which is pinned: the caller unpins the value. */
 ebb_status ebb__tensor_new(ebb_tensor **out, ebb_context *ctx, ebb_dtype d, const ebb_shape *s,
                            ebb_kind kind, ebb_view *view);
 void ebb__tensor_set_node(ebb_tensor *t, ebb_graph_node *take_node, uint32_t output);

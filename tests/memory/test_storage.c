@@ -166,6 +166,36 @@ static ebb_status counting_restore(ebb__value *v)
     return test_restore(v);
 }
 
+/* Whoever has mapped the storage knows where its bytes are: the older ones cannot stay there. */
+static ebb_status write_mapped(ebb__storage *s, ebb_status (*restore)(ebb__value *))
+{
+    atomic_store(&s->n_maps, 1);
+    assert_true(ebb__value_pin(s->value));
+    ebb_status status = ebb__storage_write(s, "write", restore);
+    ebb__value_unpin(s->value);
+    atomic_store(&s->n_maps, 0);
+    return status;
+}
+
+static void older_bytes_stay_for_dropped_values_that_need_them(void **state)
+{
+    (void)state;
+    ebb__storage *s = storage_of(test_source(&ctx, TEST_N, 7));
+    ebb__value *a = test_map(&ctx, s->value), *old = s->value;
+    assert_true(ebb__value_drop(a));
+    n_restored = 0;
+    assert_int_equal(ebb__storage_write(s, "write", counting_restore), EBB_OK);
+    assert_int_equal(n_restored, 0);
+    assert_ptr_not_equal(s->value, old);
+    assert_int_equal(((int32_t *)s->value->data)[0], 7);
+    write_all(s, 0);
+    sound();
+    assert_int_equal(test_at(a, 0), 22);
+    assert_int_equal(ebb__storage_write(s, "write", counting_restore), EBB_OK);
+    ebb__value_unuse(a);
+    ebb__storage_release(s);
+}
+
 static void dropped_values_that_need_the_old_bytes_are_made_first(void **state)
 {
     (void)state;
@@ -176,7 +206,7 @@ static void dropped_values_that_need_the_old_bytes_are_made_first(void **state)
     assert_true(ebb__value_drop(a));
     assert_true(ebb__value_drop(b));
     n_restored = 0;
-    assert_int_equal(ebb__storage_write(s, "write", counting_restore), EBB_OK);
+    assert_int_equal(write_mapped(s, counting_restore), EBB_OK);
     assert_int_equal(n_restored, 2); /* not the unneeded one, which is lost */
     sound();
     write_all(s, 0);
@@ -199,7 +229,7 @@ static void a_dropped_value_behind_an_unneeded_one_is_safe(void **state)
     ebb__value_unuse(middle);
     assert_true(ebb__value_drop(far)); /* needs middle, which needs what is to be written */
     n_restored = 0;
-    assert_int_equal(ebb__storage_write(s, "write", counting_restore), EBB_OK);
+    assert_int_equal(write_mapped(s, counting_restore), EBB_OK);
     assert_int_equal(n_restored, 1);
     write_all(s, 0);
     assert_int_equal(test_at(far, 0), 67);
@@ -241,7 +271,7 @@ static void a_write_ends_although_what_it_makes_could_be_evicted(void **state)
         assert_true(ebb__value_drop(rivals[i]));
     }
     n_restored = 0;
-    assert_int_equal(ebb__storage_write(s, "write", evicting_restore), EBB_OK);
+    assert_int_equal(write_mapped(s, evicting_restore), EBB_OK);
     assert_int_equal(n_restored, 3);
     write_all(s, 0);
     for (int i = 0; i < 3; i++) {
@@ -313,6 +343,7 @@ int main(void)
         TEST(a_mapped_storage_may_be_written_to),
         TEST(a_tiny_save_keeps_the_old_bytes_and_is_marked_too),
         TEST(recipes_that_read_what_is_written_break),
+        TEST(older_bytes_stay_for_dropped_values_that_need_them),
         TEST(dropped_values_that_need_the_old_bytes_are_made_first),
         TEST(a_dropped_value_behind_an_unneeded_one_is_safe),
         TEST(a_dropped_value_is_made_before_it_is_written_to),

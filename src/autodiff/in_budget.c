@@ -1,0 +1,154 @@
+/* in_budget.c - operands, results and scratch of one application under a budget.
+ *
+ * First inside the gate, side by side with others: operands are pinned where they are there, and
+ * results reserved where the bytes are free. Where that fails all is undone and done again alone.
+ * In both ways results and operands are pinned while the kernel runs, so that nothing that a
+ * kernel of the user's calls can move them.
+ * SPDX-License-Identifier: MIT */
+#include "autodiff/in_budget.h"
+
+#include "autodiff/rerun.h"
+
+enum { FEW = EBB__MAX_OUT + EBB__MAX_AUX + 1 };
+
+typedef struct bytes {
+    ebb__apply *a;
+    ebb__want few[FEW], *want;
+    int32_t n;
+    void *memory;
+    size_t memory_bytes;
+} bytes;
+
+static ebb__value *operand(const ebb__apply *a, int32_t i)
+{
+    ebb__value *v = a->slot[i] ? a->slot[i]->storage->value : NULL;
+    return v && !v->tiny ? v : NULL;
+}
+
+static ebb_status wants_fill(bytes *b, ebb__apply *a)
+{
+    const ebb__call *c = &a->call;
+    int32_t n = c->n_out + c->n_aux;
+    *b = (bytes){.a = a};
+    b->want = b->few;
+    if (n + 1 > FEW) {
+        b->memory_bytes = ((size_t)n + 1) * sizeof(ebb__want);
+        b->memory = ebb__alloc(&ebb__allocator_libc, b->memory_bytes, 16);
+        if (!b->memory)
+            return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", b->memory_bytes);
+        b->want = b->memory;
+    }
+    for (int32_t k = 0; k < n; k++) {
+        size_t size = ebb__view_bytes(&c->out[k]);
+        b->want[k] = (ebb__want){.bytes = size ? size : 1, .kind = ebb__result_kind(c, k)};
+    }
+    b->n = n;
+    if (c->scratch_bytes)
+        b->want[b->n++] = (ebb__want){
+            .bytes = c->scratch_bytes, .kind = EBB_KIND_SCRATCH, .is_scratch = true};
+    return EBB_OK;
+}
+
+static void operands_unpin(const ebb__apply *a, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        if (operand(a, i)) ebb__value_unpin(operand(a, i));
+}
+
+static bool side_by_side(bytes *b)
+{
+    const ebb__apply *a = b->a;
+    for (int32_t i = 0; i < a->call.n_in; i++) {
+        ebb__value *v = operand(a, i);
+        if (!v || ebb__value_pin(v)) continue;
+        operands_unpin(a, i);
+        return false;
+    }
+    if (ebb__wants_try(a->call.ctx, b->want, b->n)) return true;
+    operands_unpin(a, a->call.n_in);
+    return false;
+}
+
+static void operands_unlock(const ebb__apply *a)
+{
+    for (int32_t i = 0; i < a->call.n_in; i++)
+        if (operand(a, i)) ebb__value_unlock(operand(a, i));
+}
+
+static ebb_status check(const bytes *b)
+{
+    const ebb__apply *a = b->a;
+    size_t need[EBB_KIND_MAX] = {0}, missing = 0;
+    for (int32_t k = 0; k < b->n; k++)
+        if (b->want[k].is_scratch || b->want[k].bytes > EBB__TINY_BYTES)
+            need[b->want[k].kind] += (b->want[k].bytes + 63) & ~(size_t)63;
+    for (int32_t i = 0; i < a->call.n_in; i++) {
+        const ebb__value *v = operand(a, i);
+        bool again = false;
+        for (int32_t j = 0; j < i; j++) again |= operand(a, j) == v;
+        if (v && !again && v->state != EBB__VALUE_RESIDENT) missing += v->bytes;
+    }
+    return ebb__room_check(a->call.ctx, need, missing);
+}
+
+/* Nothing is pinned meanwhile; operands are locked. */
+static ebb_status alone(bytes *b)
+{
+    const ebb__apply *a = b->a;
+    int32_t n_in = a->call.n_in;
+    for (int32_t i = 0; i < n_in; i++)
+        if (operand(a, i)) ebb__value_lock(operand(a, i));
+    ebb_status status = check(b);
+    for (int32_t i = 0; i < n_in && status == EBB_OK; i++)
+        if (operand(a, i)) status = ebb__restore(operand(a, i));
+    if (status == EBB_OK) status = ebb__wants_make(a->call.ctx, b->want, b->n);
+    if (status == EBB_OK)
+        for (int32_t i = 0; i < n_in; i++)
+            if (operand(a, i)) ebb__value_pin_reserved(operand(a, i));
+    operands_unlock(a);
+    return status;
+}
+
+static ebb_status compute(bytes *b)
+{
+    ebb__apply *a = b->a;
+    ebb__call *c = &a->call;
+    int32_t n = c->n_out + c->n_aux;
+    for (int32_t k = 0; k < n; k++) {
+        a->made[k] = b->want[k].value;
+        ebb__value_pin_reserved(a->made[k]);
+        c->out[k].data = a->made[k]->data;
+    }
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (operand(a, i)) ebb__value_read_note(operand(a, i));
+    if (c->scratch_bytes) c->scratch = b->want[n].scratch;
+    ebb__operands_resolve(a);
+    ebb_status status = ebb__kernel_run(a);
+    for (int32_t k = 0; k < n; k++) ebb__value_unpin(a->made[k]);
+    operands_unpin(a, c->n_in);
+    if (c->scratch_bytes) ebb__scratch_free(c->ctx, c->scratch, c->scratch_bytes);
+    if (status != EBB_OK) ebb__wants_drop(c->ctx, b->want, n);
+    return status;
+}
+
+ebb_status ebb__compute_in_budget(ebb__apply *a)
+{
+    bytes b;
+    ebb__gate_hold hold;
+    EBB_TRY(wants_fill(&b, a));
+    ebb__gate *gate = ebb__budget_gate(a->call.ctx);
+    ebb_status status = EBB_OK;
+    ebb__gate_enter(&hold, gate);
+    if (!side_by_side(&b)) {
+        ebb__gate_leave(&hold);
+        ebb__gate_enter_alone(&hold, gate);
+        status = alone(&b);
+        if (status == EBB_OK) ebb__gate_share(&hold);
+    }
+    if (status == EBB_OK) status = compute(&b);
+    ebb__gate_leave(&hold);
+    a->cost_ns = ebb__call_cost(&a->call);
+    ebb__clock_advance(a->call.ctx, a->cost_ns);
+    if (b.memory) ebb__free(&ebb__allocator_libc, b.memory, b.memory_bytes);
+    return status;
+}

@@ -1,0 +1,66 @@
+/* reserve.h - the bytes of one operation under a budget: all of them, or none.
+ *
+ * Under a budget an operation runs in one of two ways. Inside the gate, side by side with
+ * others: its operands are there and enough bytes are free. Or alone: it locks its operands, makes
+ * those that are missing, has other values give up their bytes until enough are free, and blocks
+ * move until they lie in one piece; then it pins what it has and shares the gate while its
+ * kernel runs.
+ *
+ * A locked value is not given up; its block may still move. Addresses are read once everything
+ * is reserved and pinned.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_MEMORY_RESERVE_H
+#define EBB_MEMORY_RESERVE_H
+
+#include "memory/gate.h"
+#include "memory/value.h"
+
+/* The gate of the context's memory. */
+ebb__gate *ebb__gate_of(const ebb_context *ctx);
+/* NULL where nothing has a budget: then nobody goes through it but those who restore. */
+ebb__gate *ebb__budget_gate(const ebb_context *ctx);
+
+typedef struct ebb__want {
+    size_t bytes;
+    ebb_kind kind;
+    bool is_scratch;
+    ebb__value *value; /* has a use for the caller */
+    void *scratch;
+} ebb__want;
+/* Creates what is wanted if the bytes are free as they lie: nothing is evicted, nothing recorded
+ * in the error record. Scratch comes last. */
+bool ebb__wants_try(ebb_context *ctx, ebb__want *want, int32_t n);
+/* The same, making room. Called alone. On E_BUDGET and E_NOMEM nothing was created. */
+ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n);
+/* Undoes either. */
+void ebb__wants_drop(ebb_context *ctx, ebb__want *want, int32_t n);
+
+/* Refuses (E_BUDGET, with the report) what cannot fit whatever is given up: `need` more bytes by kind,
+ * with `missing` bytes of operands that are to be made again. Operands are locked. */
+ebb_status ebb__room_check(ebb_context *ctx, const size_t need[EBB_KIND_MAX], size_t missing);
+/* Evicts until so many bytes may be charged. Called alone. E_BUDGET. */
+ebb_status ebb__room_make(ebb_context *ctx, size_t bytes);
+
+/* Not given up until unlocked, whether there or to be made again. The caller holds a use, and
+ * takes one more. Tiny ones are passed over. */
+void ebb__value_lock(ebb__value *v);
+void ebb__value_unlock(ebb__value *v);
+/* True the first time in the search of this number. Called alone; v is not tiny. */
+bool ebb__value_visit(ebb__value *v, uint32_t number);
+
+/* ---- the clock --------------------------------------------------------------------------- */
+/* Estimated nanoseconds of the main program's work so far. */
+uint64_t ebb__clock(const ebb_context *ctx);
+void ebb__clock_advance(ebb_context *ctx, float ns);
+/* An operation of the main program reads it now; it will be read again then (0: not known). */
+void ebb__value_read_note(ebb__value *v);
+void ebb__value_set_next(ebb__value *v, uint64_t at);
+
+/* ---- figures ----------------------------------------------------------------------------- */
+typedef struct ebb__room_stats {
+    uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
+} ebb__room_stats;
+void ebb__room_stats_get(ebb__room_stats *out, const ebb_context *ctx);
+void ebb__room_recomputed(ebb_context *ctx, uint64_t ns);
+
+#endif

@@ -1,0 +1,320 @@
+/* room.c - charged bytes and blocks under a budget: tried, made room for, or refused.
+ *
+ * Invariant: what is refused was either impossible from the start, and then nothing was given up
+ * for it, or everything that could be given up was.
+ * SPDX-License-Identifier: MIT */
+#include "memory/room.h"
+
+#include "memory/reserve.h"
+
+ebb__gate *ebb__gate_of(const ebb_context *ctx)
+{
+    return &ctx->memory->gate;
+}
+
+ebb__gate *ebb__budget_gate(const ebb_context *ctx)
+{
+    return ctx->memory->has_budget ? &ctx->memory->gate : NULL;
+}
+
+static size_t rounded(size_t bytes)
+{
+    return bytes ? (bytes + EBB__ARENA_GRAIN - 1) & ~(size_t)(EBB__ARENA_GRAIN - 1)
+                 : EBB__ARENA_GRAIN;
+}
+
+/* ---- room -------------------------------------------------------------------------------- */
+
+/* One eviction towards so many bytes; none where all together would not do. */
+static bool evict_towards(ebb_context *ctx, const ebb__account *tight, size_t bytes)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__gate_hold hold;
+    ebb__gate_enter_alone(&hold, &m->gate);
+    ebb__memory_enter(m);
+    bool ok = ebb__account_free(tight) + ebb__evictable_bytes(m, tight) >= bytes &&
+              ebb__evict_one(m, tight);
+    ebb__memory_leave(m);
+    ebb__gate_leave(&hold);
+    return ok;
+}
+
+bool ebb__room_more(ebb_context *ctx, size_t bytes)
+{
+    ebb__memory *m = ctx->memory;
+    if (!m->has_budget) return false;
+    const ebb__account *tight = ebb__account_tight(ctx->account, bytes);
+    return !tight || evict_towards(ctx, tight, bytes);
+}
+
+ebb_status ebb__room_make(ebb_context *ctx, size_t bytes)
+{
+    const ebb__account *tight;
+    while ((tight = ebb__account_tight(ctx->account, bytes)))
+        if (!evict_towards(ctx, tight, bytes))
+            return ebb__account_refuse(ctx->account, EBB_KIND_TEMPORARY, bytes);
+    return EBB_OK;
+}
+
+/* Lasting bytes, and what cannot move, lie at the other end. */
+static bool lies_high(const ebb__memory *m, ebb_kind kind)
+{
+    return ebb__arena_is_fixed(m->arena) &&
+           (kind == EBB_KIND_PARAMETER || kind == EBB_KIND_GRADIENT ||
+            kind == EBB_KIND_OPTIMIZER || kind == EBB_KIND_DATA ||
+            kind == EBB_KIND_BOOKKEEPING);
+}
+
+/* Under the mutex. */
+static void *block_take(ebb_context *ctx, size_t bytes, ebb_kind kind, size_t align)
+{
+    ebb__memory *m = ctx->memory;
+    if (lies_high(m, kind)) return ebb__arena_alloc_high(m->arena, bytes, align);
+    size_t budget = ebb__account_budget(m->owner->account);
+    if (budget)
+        ebb__arena_set_limit(
+            m->arena, budget - atomic_load_explicit(&m->slab_bytes, memory_order_relaxed));
+    return ebb__arena_alloc(m->arena, ebb__pool_part_get(ctx->pool)->number, bytes);
+}
+
+bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, size_t align,
+                     ebb__big *list)
+{
+    ebb__memory *m = ctx->memory;
+    for (bool more = true; more;) {
+        ebb__memory_enter(m);
+        void *p = block_take(ctx, bytes, kind, align);
+        if (p) *out = p;
+        if (p && list) ebb__list_insert(m, list);
+        ebb__memory_leave(m);
+        if (p) return true;
+        if (!m->has_budget) return false;
+        ebb__gate_hold hold;
+        ebb__gate_enter_alone(&hold, &m->gate);
+        ebb__memory_enter(m);
+        more = ebb__compact(m, bytes + align - EBB__ARENA_GRAIN) || ebb__evict_one(m, NULL);
+        ebb__memory_leave(m);
+        ebb__gate_leave(&hold);
+    }
+    return false;
+}
+
+ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind)
+{
+    if (ebb__arena_is_fixed(ctx->memory->arena))
+        return ebb__fail(EBB_E_BUDGET,
+                         "%zu bytes of kind %s are free, but not in one piece: what is mapped "
+                         "or in use lies between",
+                         bytes, ebb_kind_name(kind));
+    return ebb__fail(EBB_E_NOMEM, "the allocator refused %zu bytes of kind %s", bytes,
+                     ebb_kind_name(kind));
+}
+
+/* ---- what one operation wants ------------------------------------------------------------ */
+
+static bool is_tiny(const ebb__want *w)
+{
+    return !w->is_scratch && w->bytes <= EBB__TINY_BYTES;
+}
+
+static void structs_free(ebb_context *ctx, ebb__want *want, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        if (!want[i].value) continue;
+        if (is_tiny(&want[i]))
+            ebb__value_unuse(want[i].value);
+        else
+            ebb__object_free(ctx, want[i].value, sizeof(ebb__big));
+        want[i].value = NULL;
+    }
+}
+
+/* The structs, and whole values where they are tiny; false with what refused recorded. */
+static bool structs_make(ebb_context *ctx, ebb__want *want, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        ebb__want *w = &want[i];
+        w->value = NULL;
+        w->scratch = NULL;
+        if (w->is_scratch) continue;
+        ebb__big *b = NULL;
+        bool ok;
+        if (is_tiny(w))
+            ok = ebb__value_create(&w->value, ctx, w->bytes, w->kind) == EBB_OK;
+        else if ((ok = (b = ebb__big_create(ctx, rounded(w->bytes), w->kind, false)) != NULL))
+            w->value = &b->value;
+        if (ok) continue;
+        structs_free(ctx, want, i);
+        return false;
+    }
+    return true;
+}
+
+/* Under the mutex: a charged block that is free as it lies. */
+static bool block_try(ebb_context *ctx, ebb__want *w)
+{
+    ebb__memory *m = ctx->memory;
+    size_t bytes = rounded(w->bytes);
+    if (!ebb__account_try(ctx->account, w->kind, bytes)) return false;
+    void *p = block_take(ctx, bytes, w->kind, EBB__ARENA_GRAIN);
+    if (!p) {
+        ebb__account_discharge(ctx->account, w->kind, bytes);
+        return false;
+    }
+    if (w->is_scratch) {
+        w->scratch = p;
+        atomic_fetch_add_explicit(&m->scratch_bytes, bytes, memory_order_relaxed);
+    } else {
+        w->value->data = p;
+        w->value->state = EBB__VALUE_RESIDENT;
+        ebb__list_insert(m, ebb__big_of(w->value));
+    }
+    return true;
+}
+
+void ebb__wants_drop(ebb_context *ctx, ebb__want *want, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        if (want[i].is_scratch)
+            ebb__scratch_free(ctx, want[i].scratch, want[i].bytes);
+        else
+            ebb__value_unuse(want[i].value);
+        want[i].value = NULL;
+        want[i].scratch = NULL;
+    }
+}
+
+static void made_note(const ebb_context *ctx, const ebb__want *want, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        if (want[i].value && !is_tiny(&want[i])) ebb__trace_made(ctx->memory, want[i].value);
+}
+
+bool ebb__wants_try(ebb_context *ctx, ebb__want *want, int32_t n)
+{
+    ebb__memory *m = ctx->memory;
+    ebb_error pending;
+    ebb_error_get(&pending);
+    if (!structs_make(ctx, want, n)) {
+        ebb__error_adopt(&pending);
+        return false;
+    }
+    int32_t i = 0;
+    ebb__memory_enter(m);
+    while (i < n && (is_tiny(&want[i]) || block_try(ctx, &want[i]))) i++;
+    ebb__memory_leave(m);
+    made_note(ctx, want, i);
+    if (i == n) return true;
+    structs_free(ctx, want + i, n - i);
+    ebb__wants_drop(ctx, want, i);
+    return false;
+}
+
+ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n)
+{
+    ebb__memory *m = ctx->memory;
+    size_t total = 0;
+    for (int32_t i = 0; i < n; i++)
+        if (!is_tiny(&want[i])) total += rounded(want[i].bytes);
+    if (!structs_make(ctx, want, n)) return ebb__object_refused(sizeof(ebb__big));
+    ebb_status status = ebb__room_make(ctx, total);
+    int32_t i = 0;
+    for (; i < n && status == EBB_OK; i++) {
+        ebb__want *w = &want[i];
+        size_t bytes = rounded(w->bytes);
+        if (is_tiny(w)) continue;
+        status = ebb__room_charge(ctx, w->kind, bytes);
+        if (status != EBB_OK) break;
+        if (!w->is_scratch) w->value->state = EBB__VALUE_RESIDENT;
+        void **out = w->is_scratch ? &w->scratch : &w->value->data;
+        if (!ebb__room_block(out, ctx, bytes, w->kind, EBB__ARENA_GRAIN,
+                             w->is_scratch ? NULL : ebb__big_of(w->value))) {
+            ebb__account_discharge(ctx->account, w->kind, bytes);
+            status = ebb__room_refuse_block(ctx, bytes, w->kind);
+            break;
+        }
+        if (w->is_scratch)
+            atomic_fetch_add_explicit(&m->scratch_bytes, bytes, memory_order_relaxed);
+    }
+    made_note(ctx, want, i);
+    if (status == EBB_OK) return EBB_OK;
+    structs_free(ctx, want + i, n - i);
+    ebb__wants_drop(ctx, want, i);
+    return status;
+}
+
+/* ---- locks ------------------------------------------------------------------------------- */
+
+void ebb__value_lock(ebb__value *v)
+{
+    if (v->tiny) return;
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    ebb__count_up(&v->uses, m->single_threaded);
+    ebb__big_of(v)->locks++;
+    EBB_ASSERT(ebb__big_of(v)->locks > 0);
+    ebb__memory_leave_unchanged(m);
+}
+
+void ebb__value_unlock(ebb__value *v)
+{
+    if (v->tiny) return;
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    EBB_ASSERT(ebb__big_of(v)->locks > 0);
+    ebb__big_of(v)->locks--;
+    ebb__use_drop(m, v);
+    ebb__memory_leave(m);
+}
+
+bool ebb__value_visit(ebb__value *v, uint32_t number)
+{
+    ebb__big *b = ebb__big_of(v);
+    bool first = b->visit != number;
+    b->visit = number;
+    return first;
+}
+
+/* ---- the clock, figures ------------------------------------------------------------------ */
+
+uint64_t ebb__clock(const ebb_context *ctx)
+{
+    return ebb__memory_now(ctx->memory);
+}
+
+void ebb__clock_advance(ebb_context *ctx, float ns)
+{
+    atomic_fetch_add_explicit(&ctx->memory->clock, (uint64_t)ns, memory_order_relaxed);
+}
+
+void ebb__value_read_note(ebb__value *v)
+{
+    if (v->tiny) return;
+    uint64_t now = ebb__memory_now(v->ctx->memory);
+    atomic_store_explicit(&ebb__big_of(v)->read_at, now ? now : 1, memory_order_relaxed);
+}
+
+void ebb__value_set_next(ebb__value *v, uint64_t at)
+{
+    if (!v->tiny) atomic_store_explicit(&ebb__big_of(v)->next_at, at, memory_order_relaxed);
+}
+
+void ebb__room_stats_get(ebb__room_stats *out, const ebb_context *ctx)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    *out = (ebb__room_stats){.n_evictions = m->n_evictions,
+                             .n_recomputes = m->n_recomputes,
+                             .moved_bytes = m->moved_bytes,
+                             .recompute_ns = m->recompute_ns};
+    ebb__memory_leave_unchanged(m);
+}
+
+void ebb__room_recomputed(ebb_context *ctx, uint64_t ns)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    m->n_recomputes++;
+    m->recompute_ns += ns;
+    ebb__memory_leave_unchanged(m);
+}

@@ -1,0 +1,30 @@
+/* room.h - inside src/memory: room made under a budget, by moving blocks and by giving up what can
+ * be made again. How an operation goes about it: reserve.h.
+ * SPDX-License-Identifier: MIT */
+#ifndef EBB_MEMORY_ROOM_H
+#define EBB_MEMORY_ROOM_H
+
+#include "memory/memory.h"
+
+/* ---- compact.c, evict.c: alone, under the mutex ------------------------------------------ */
+/* Moves blocks until a hole of so many bytes is there. */
+bool ebb__compact(ebb__memory *m, size_t bytes);
+/* Drops the value that is cheapest to miss and counts against `tight`. False: there is none. */
+bool ebb__evict_one(ebb__memory *m, const ebb__account *tight);
+/* Bytes that evictions could free there. */
+size_t ebb__evictable_bytes(ebb__memory *m, const ebb__account *tight);
+void ebb__evictable_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m,
+                            const ebb__account *tight);
+
+/* ---- room.c, not under the mutex --------------------------------------------------------- */
+/* Whether a charge that was refused is worth another try. */
+bool ebb__room_more(ebb_context *ctx, size_t bytes);
+/* A block for bytes that are charged: blocks move and values are given up for it. *out is set and
+ * `list` (not NULL) entered under one hold of the mutex. align: a power of two >= 64. */
+bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, size_t align,
+                     ebb__big *list);
+/* Adds bounds, known budget and holders to what a refusal has reported. */
+void ebb__memory_report_complete(ebb_context *ctx, ebb_budget_report *report);
+ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind);
+
+#endif
