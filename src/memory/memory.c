@@ -123,14 +123,20 @@ static void memory_free(ebb__memory *m)
     ebb__free(&m->owner->allocator, m, sizeof *m);
 }
 
-/* Under a budget one chunk holds all there may be, so that no hole comes on top of it. Its maps
- * count as bookkeeping. Where the allocator refuses it, chunks are taken as they are needed. */
+/* Under a budget one chunk holds all there may be, so that no hole comes on top of it. A root's
+ * maps of it count as bookkeeping; a child's come on top. Where the allocator refuses the chunk,
+ * others are taken as they are needed. */
 static ebb_status budget_prepare(ebb__memory *m)
 {
     const size_t most = (size_t)256 << 30; /* larger ones are rather "all there is" */
     size_t budget = ebb__account_budget(m->owner->account);
     m->has_budget = budget != 0;
-    if (!budget || budget > most || !ebb__arena_fix(m->arena, budget)) return EBB_OK;
+    if (!budget || budget > most) return EBB_OK;
+    if (m->owner->parent) {
+        ebb__arena_fix(m->arena, budget + budget / 128 + 4096);
+        return EBB_OK;
+    }
+    if (!ebb__arena_fix(m->arena, budget)) return EBB_OK;
     return ebb__account_charge(m->owner->account, EBB_KIND_BOOKKEEPING,
                                budget - ebb__arena_room(m->arena));
 }

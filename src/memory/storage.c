@@ -229,6 +229,7 @@ static ebb_status readers_settle(ebb__memory *m, ebb__storage *s, bool *copied,
 {
     ebb__value *old = s->value;
     bool may_copy = !old->external && !atomic_load(&s->n_maps) && !atomic_load(&old->saves);
+    bool no_room = false;
     for (;;) {
         ebb__value *v = dependent_find(old), *spare;
         if (old->state == EBB__VALUE_DROPPED || (!v && ebb__recipe_of(old))) {
@@ -239,12 +240,18 @@ static ebb_status readers_settle(ebb__memory *m, ebb__storage *s, bool *copied,
             ebb__memory_leave(m);
             *copied = copy_over(m, s);
             may_copy = false;
+            no_room = true;
             ebb__memory_enter(m);
             if (*copied) return EBB_OK;
-        } else if (m->has_budget && (spare = forgoable_find(old))) {
+        } else if (no_room && m->has_budget && (spare = forgoable_find(old))) {
             forgo(m, spare);
         } else {
-            EBB_TRY(make_source(m, v, restore));
+            ebb_error pending;
+            ebb_error_get(&pending);
+            ebb_status status = make_source(m, v, restore);
+            no_room = status == EBB_E_BUDGET && m->has_budget && forgoable_find(old);
+            if (!no_room && status != EBB_OK) return status;
+            if (no_room) ebb__error_adopt(&pending);
         }
     }
 }
