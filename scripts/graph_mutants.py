@@ -96,6 +96,10 @@ MUTANTS = {
         (ORDER, "        } else if (!w->keep) {\n            ebb__graph_unpin", "        } else {\n"
          "            ebb__graph_unpin"),
         (ORDER, "    if (!w->keep) w->n_nodes_held = n;", "    w->n_nodes_held = n;")],
+    "a walk to several inputs stops at the newest": [
+        (WALK, "if (sequence < oldest) oldest", "if (i == 0 || sequence > oldest) oldest")],
+    "a walk to inputs goes through the whole past": [
+        (WALK, "uint64_t oldest = n_inputs > 0 ? UINT64_MAX : 0;", "uint64_t oldest = 0;")],
     "an input without a path is passed over": [
         (CONSUME, "i < w->n_inputs && !o->allow_unused", "i < 0")],
     "the order is that of discovery": [

@@ -103,7 +103,8 @@ typedef struct visit {
     extent cap, n;
     uint64_t mark_walk;
     uint64_t last_sequence;
-    node **tail; /* the queue runs through link */
+    uint64_t oldest; /* nothing wanted lies behind a node older than this */
+    node **tail;     /* the queue runs through link */
     bool fits, is_sorted;
 } visit;
 
@@ -142,7 +143,7 @@ static inline uint32_t visit_node(visit *v, node *n)
 static inline void visit_edges(visit *v, node *n)
 {
     int64_t at = v->n.edges;
-    uint32_t n_parents = n->n_parents;
+    uint32_t n_parents = n->sequence < v->oldest ? 0 : n->n_parents;
     v->n.edges += n_parents;
     if (v->n.edges > v->cap.edges) v->fits = false;
     if (v->fits) v->w->first[n->mark] = at;
@@ -165,6 +166,18 @@ static int32_t place_index(const visit *v, const node *n)
     if ((state != NODE_LIVE && state != NODE_LEAF) || n->mark_walk != v->mark_walk)
         return INT32_MIN;
     return state == NODE_LEAF ? -1 - (int32_t)n->mark : (int32_t)n->mark;
+}
+
+/* A node is newer than all before it: a walk to chosen nodes need not go on from what is older
+ * than they are. Such parents of its own nodes it still meets, for a walk that keeps holds them. */
+static uint64_t oldest_wanted(const ebb__graph_place *inputs, int64_t n_inputs)
+{
+    uint64_t oldest = n_inputs > 0 ? UINT64_MAX : 0;
+    for (int64_t i = 0; i < n_inputs; i++) {
+        uint64_t sequence = node_is_leaf(inputs[i].node) ? 0 : inputs[i].node->sequence;
+        if (sequence < oldest) oldest = sequence;
+    }
+    return oldest;
 }
 
 /* Under the claim lock. Returns the first root that is not LIVE, or -1. */
@@ -251,7 +264,10 @@ static ebb_status collect(ebb__graph_walk *w, const ebb__graph_place *roots,
 {
     extent cap = memory_reuse(w);
     for (;;) {
-        visit v = {.w = w, .cap = cap, .fits = cap.nodes > 0};
+        visit v = {.w = w,
+                   .cap = cap,
+                   .fits = cap.nodes > 0,
+                   .oldest = oldest_wanted(inputs, w->n_inputs)};
         claim_take(w->space);
         int64_t refused = traverse(&v, roots);
         if (refused < 0 && v.fits) seize(&v, roots, inputs, h);

@@ -273,6 +273,36 @@ static void a_node_with_a_thousand_parents_is_an_ordinary_node(void **state)
     deep_end(&d);
 }
 
+static void a_walk_to_a_recent_node_does_not_meet_the_whole_past(void **state)
+{
+    (void)state;
+    graph_memory memory;
+    graph_memory_init(&memory, 0);
+    ebb_graph_space *space;
+    ebb_graph_space_options options = {.allocator = &memory.allocator};
+    assert_int_equal(ebb_graph_space_create(&space, &options), EBB_OK);
+    ebb_graph_node *leaf = leaf_new(space), *input = chain_new(space, leaf, 100000, NULL);
+    ebb_graph_node *root = chain_new(space, input, 10, NULL);
+    deep d = {0};
+    ebb_graph_visitor visitor = {.node = visit_count, .user = &d};
+    ebb_graph_edge from = {.node = root}, to = {.node = input};
+    ebb_graph_consume_options o = {.inputs = &to, .n_inputs = 1};
+    for (int keep = 1; keep >= 0; keep--) {
+        d.n_visited = 0;
+        o.keep = keep;
+        assert_int_equal(ebb_graph_consume(&from, 1, &visitor, &o), EBB_OK);
+        assert_int_equal(d.n_visited, 11);
+    }
+    assert_int_equal(ebb_graph_node_state(input), EBB_GRAPH_LIVE);
+    assert_in_range(memory.largest, 1, 64 << 10); /* pages for nodes; the walks took less */
+    assert_null(ebb__graph_check(space));
+    ebb_graph_node_release(root);
+    ebb_graph_node_release(input);
+    ebb_graph_node_release(leaf);
+    ebb_graph_space_destroy(space);
+    assert_int_equal(memory.n_blocks, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +315,7 @@ int main(void)
         cmocka_unit_test(a_dropped_unroll_with_a_held_metric_per_step_goes_at_once),
         cmocka_unit_test(backward_visits_a_large_graph_newest_first),
         cmocka_unit_test(a_node_with_a_thousand_parents_is_an_ordinary_node),
+        cmocka_unit_test(a_walk_to_a_recent_node_does_not_meet_the_whole_past),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

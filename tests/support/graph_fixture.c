@@ -11,6 +11,8 @@ static void *memory_alloc(void *user, size_t bytes, size_t alignment)
     if (atomic_fetch_add(&m->n_allocs, 1) + 1 == m->fail_at) return NULL;
     void *p = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     if (!p) return NULL;
+    if ((long long)bytes > atomic_load(&m->largest))
+        atomic_store(&m->largest, (long long)bytes);
     atomic_fetch_add(&m->n_blocks, 1);
     atomic_fetch_add(&m->bytes, (long long)bytes);
     return p;

@@ -14,7 +14,7 @@
 /* ---- allocator --------------------------------------------------------------------------- */
 typedef struct graph_memory {
     ebb_allocator allocator;
-    atomic_llong n_allocs, n_blocks, bytes;
+    atomic_llong n_allocs, n_blocks, bytes, largest;
     long long fail_at; /* the one of this number (from 1) is refused; 0: none */
 } graph_memory;
 void graph_memory_init(graph_memory *m, long long fail_at);
