@@ -262,6 +262,7 @@ static ebb_status nodes_run(ebb__backward *b)
 {
     for (int64_t i = 0; i < b->walk.n_nodes; i++) {
         prefetch(b, i);
+        ebb__next_uses_at(b, i);
         if (atomic_load_explicit(&record_of(b, i)->marks, memory_order_relaxed))
             EBB_TRY(ebb__hooks_run_node(b, i));
         if (b->is_input && b->is_input[i]) results_take(b, i);
@@ -325,6 +326,7 @@ static ebb_status backward_walk(ebb__backward *b)
     const ebb__backward_args *a = b->args;
     EBB_TRY(walk_check(b));
     EBB_TRY(totals_make(b));
+    EBB_TRY(ebb__next_uses_set(b));
     ebb_scope scope =
         ebb_scope_begin(EBB__SCOPE_RULE | (a->create_graph ? 0 : EBB_SCOPE_NO_GRAD), NULL);
     ebb_status status = scope.id ? seeds_put(b) : ebb_error_status();
@@ -348,6 +350,7 @@ static ebb_status backward_checked(ebb__backward *b, ebb__graph_place *places)
                                   a->user, a->keep_graph || a->create_graph));
     ebb_status status = backward_walk(b);
     if (b->first_out) totals_release(b);
+    ebb__next_uses_end(b);
     if (b->kept) ebb__kept_release(b);
     if (status == EBB_OK &&
         atomic_load_explicit(&b->ctx->root->engine->watch.flags, memory_order_relaxed))

@@ -65,7 +65,14 @@ struct ebb__backward {
     ebb__kept_total *kept;
     void *memory;
     size_t memory_bytes;
+    uint64_t *position; /* under a budget: per node, when its rule runs by the memory's clock */
 };
+
+/* ---- next_use.c: nothing where there is no budget ---------------------------------------- */
+ebb_status ebb__next_uses_set(ebb__backward *b);
+void ebb__next_uses_at(const ebb__backward *b, int64_t i); /* node i is next */
+void ebb__next_use_total(const ebb__backward *b, const ebb__grad_total *total, int64_t node);
+void ebb__next_uses_end(ebb__backward *b);
 /* Notes a backward that has succeeded, where somebody watches. */
 void ebb__watch_backward(const ebb__backward *b);
 static inline ebb__grad_total *ebb__leaf_total(ebb__backward *b, int64_t leaf)

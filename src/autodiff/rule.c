@@ -212,6 +212,7 @@ static void rule_give(ebb_vjp *v, int32_t i, ebb_tensor *g)
         t.node >= 0 ? &b->total[b->first_out[t.node] + t.output] : ebb__leaf_total(b, t.leaf);
     ebb_status status = ebb__total_add(b, total, g);
     if (status != EBB_OK) sticky(v, status);
+    if (t.node >= 0) ebb__next_use_total(b, total, t.node);
 }
 
 static uint64_t rule_random_base(ebb_vjp *v)

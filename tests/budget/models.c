@@ -223,6 +223,7 @@ ebb_status train(training *out, const model *m, const training_options *o)
     EBB_TRY(ebb_context_create(&ctx, &(ebb_context_options){.n_threads = o->n_threads,
                                                             .seed = 5,
                                                             .memory_budget_bytes = o->budget,
+                                                            .parent = o->parent,
                                                             .allocator = o->allocator}));
     ebb_status status = train_in(out, m, o, ctx);
     ebb_context_destroy(ctx);

@@ -27,6 +27,7 @@ typedef struct training_options {
     void (*each_step)(void *user, ebb_context *ctx);
     void *user;
     const ebb_allocator *allocator;
+    ebb_context *parent;
 } training_options;
 /* The first failure of a step; the context is destroyed in any case. */
 ebb_status train(training *out, const model *m, const training_options *o);
