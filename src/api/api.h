@@ -16,4 +16,7 @@ void ebb__custom_destroy(ebb_context *root);
 /* E_MISUSE naming the function where a reserved field is not zero. */
 ebb_status ebb__reserved_check(const char *function, const uint64_t *reserved, size_t n);
 
+/* Fills report->holder; see refusal.c. */
+void ebb__refusal_holders(ebb_context *ctx, ebb_budget_report *report);
+
 #endif

@@ -5,6 +5,7 @@
  * and committed when the walk has succeeded (commit.c).
  * SPDX-License-Identifier: MIT */
 #include "autodiff/commit.h"
+#include "memory/reserve.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -356,6 +357,7 @@ static ebb_status backward_checked(ebb__backward *b, ebb__graph_place *places)
         atomic_load_explicit(&b->ctx->root->engine->watch.flags, memory_order_relaxed))
         ebb__watch_backward(b);
     ebb__graph_walk_end(&b->walk);
+    if (status == EBB_OK) ebb__memory_step_done(b->ctx);
     if (status == EBB_OK && a->inputs) return results_hand_over(b);
     for (int64_t j = 0; j < a->n_inputs; j++) {
         if (a->grads_out[j] != EBB_NONE) ebb_release(a->grads_out[j]);

@@ -288,7 +288,7 @@ void ebb__memory_set_trace(ebb_context *ctx, ebb__memory_trace_fn fn, void *user
 ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes)
 {
     while (!ebb__account_try(ctx->account, kind, bytes))
-        if (!ebb__room_more(ctx, bytes)) return ebb__account_refuse(ctx->account, kind, bytes);
+        if (!ebb__room_more(ctx, bytes)) return ebb__room_refuse_charge(ctx, kind, bytes);
     return EBB_OK;
 }
 

@@ -36,9 +36,9 @@ struct ebb__big {
     uint32_t n_gone;        /* times its bytes went without the callbacks having been made */
     atomic_uint n_needs;    /* of its uses, those by dropped values elsewhere */
     uint16_t locks;         /* it is not given up; under the mutex */
-    atomic_bool kept; /* somebody has held it beyond a scope: it is not lost for a write */
-    bool forgone;     /* lost for a write, under a budget */
-    uint32_t visit;   /* the last search that came by */
+    atomic_bool kept;  /* somebody has held it beyond a scope: it is not lost for a write */
+    bool forgone;      /* lost for a write, under a budget */
+    atomic_uint visit; /* the last search that came by */
 #if EBB_CHECK >= 3
     uint64_t content; /* a hash of the bytes last given up; 0: none */
 #endif

@@ -73,14 +73,26 @@ void ebb__memory_report_complete(ebb_context *ctx, ebb_budget_report *report)
 {
     ebb__memory *m = ctx->memory;
     ebb__memory_enter(m);
-    report->smallest_known_bytes = m->known_bytes;
     if (m->lower_bound > report->lower_bound_bytes) report->lower_bound_bytes = m->lower_bound;
+    if (m->known_bytes >= report->lower_bound_bytes)
+        report->smallest_known_bytes = m->known_bytes;
     ebb__memory_leave_unchanged(m);
-    if (m->holders) m->holders(ctx, report);
+    if (m->top->holders) m->top->holders(ctx, report);
+}
+
+void ebb__memory_step_done(ebb_context *ctx)
+{
+    ebb__memory *m = ctx->memory;
+    if (!m->has_budget) return;
+    ebb_stats s = {0};
+    ebb__account_stats(&s, ctx->account);
+    ebb__memory_enter(m);
+    m->known_bytes = s.peak_bytes;
+    ebb__memory_leave_unchanged(m);
 }
 
 void ebb__memory_set_holders(ebb_context *ctx,
                              void (*holders)(ebb_context *ctx, ebb_budget_report *report))
 {
-    ctx->memory->holders = holders;
+    ctx->memory->top->holders = holders;
 }

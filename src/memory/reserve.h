@@ -38,6 +38,8 @@ void ebb__wants_drop(ebb_context *ctx, ebb__want *want, int32_t n);
 /* Refuses (E_BUDGET, with the report) what cannot fit whatever is given up: `need` more bytes by kind,
  * with `missing` bytes of operands that are to be made again. Operands are locked. */
 ebb_status ebb__room_check(ebb_context *ctx, const size_t need[EBB_KIND_MAX], size_t missing);
+/* A backward has got through: what was used at most has served. */
+void ebb__memory_step_done(ebb_context *ctx);
 /* Evicts until so many bytes may be charged. Called alone. E_BUDGET. */
 ebb_status ebb__room_make(ebb_context *ctx, size_t bytes);
 
@@ -45,7 +47,7 @@ ebb_status ebb__room_make(ebb_context *ctx, size_t bytes);
  * takes one more. Tiny ones are passed over. */
 void ebb__value_lock(ebb__value *v);
 void ebb__value_unlock(ebb__value *v);
-/* True the first time in the search of this number. Called alone; v is not tiny. */
+/* True the first time in the search of this number; v is not tiny. */
 bool ebb__value_visit(ebb__value *v, uint32_t number);
 
 /* ---- the clock --------------------------------------------------------------------------- */

@@ -52,7 +52,7 @@ ebb_status ebb__room_make(ebb_context *ctx, size_t bytes)
     const ebb__account *tight;
     while ((tight = ebb__account_tight(ctx->account, bytes)))
         if (!evict_towards(ctx, tight, bytes))
-            return ebb__account_refuse(ctx->account, EBB_KIND_TEMPORARY, bytes);
+            return ebb__room_refuse_charge(ctx, EBB_KIND_TEMPORARY, bytes);
     return EBB_OK;
 }
 
@@ -97,6 +97,13 @@ bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, 
         ebb__gate_leave(&hold);
     }
     return false;
+}
+
+ebb_status ebb__room_refuse_charge(ebb_context *ctx, ebb_kind kind, size_t bytes)
+{
+    ebb_status status = ebb__account_refuse(ctx->account, kind, bytes);
+    ebb__memory_report_complete(ctx, ebb__budget_report());
+    return status;
 }
 
 ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind)
@@ -270,9 +277,7 @@ void ebb__value_unlock(ebb__value *v)
 bool ebb__value_visit(ebb__value *v, uint32_t number)
 {
     ebb__big *b = ebb__big_of(v);
-    bool first = b->visit != number;
-    b->visit = number;
-    return first;
+    return atomic_exchange_explicit(&b->visit, number, memory_order_relaxed) != number;
 }
 
 /* ---- the clock, figures ------------------------------------------------------------------ */

@@ -18,7 +18,7 @@ static ebb_status tiny_refused(ebb_context *ctx, ebb_kind kind, size_t bytes)
 {
     while (ebb__room_more(ctx, bytes))
         if (ebb__account_try_pooled(ctx->account, kind, bytes)) return EBB_OK;
-    return ebb__account_refuse(ctx->account, kind, bytes);
+    return ebb__room_refuse_charge(ctx, kind, bytes);
 }
 
 static ebb_status tiny_create(ebb__value **out, ebb_context *ctx, size_t bytes, ebb_kind kind)

@@ -292,3 +292,19 @@ ebb_tensor *ebb_claim(ebb_tensor *t)
         atomic_fetch_sub_explicit(&s->refs, EBB__SCOPE_REF - 1, memory_order_acq_rel);
     return t;
 }
+
+void ebb__scopes_each(void (*each)(void *user, const ebb_site *site, bool is_first,
+                                   const ebb__slot *s),
+                      void *user)
+{
+    for (uint32_t i = 0; i < stack.n_scopes; i++) {
+        const open_scope *scope = &stack.scope[i];
+        bool is_last = i + 1 == stack.n_scopes;
+        uint32_t end = is_last ? stack.n_handles : stack.scope[i + 1].first;
+        each(user, scope->site, true, NULL);
+        for (uint32_t k = scope->first; k < end; k++) {
+            const ebb__slot *s = ebb__slot_find(stack.handle[k]);
+            if (s) each(user, scope->site, false, s);
+        }
+    }
+}

@@ -169,6 +169,11 @@ void ebb__tensor_release(ebb_tensor *t);
  * are closed. Gives back what _unfence wants. */
 uint32_t ebb__scope_fence(void);
 void ebb__scope_unfence(uint32_t before);
+/* The thread's open scopes, the outermost first: once without a slot (is_first), then each live
+ * handle that it owns. */
+void ebb__scopes_each(void (*each)(void *user, const ebb_site *site, bool is_first,
+                                   const ebb__slot *s),
+                      void *user);
 /* The innermost scope's site, NULL where it has none. */
 const ebb_site *ebb__scope_site(void);
 
