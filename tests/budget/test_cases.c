@@ -1,0 +1,258 @@
+/* test_cases.c - what users of budgets and checkpoints ran into elsewhere: steps that do not fit,
+ * long chains, holes, and state.
+ * SPDX-License-Identifier: MIT */
+#include "cases/cases.h"
+
+#include "memory/reserve.h"
+
+static ebb_context *with_budget(size_t bytes)
+{
+    ebb_context *ctx;
+    GOOD(ebb_context_create(
+        &ctx, &(ebb_context_options){.n_threads = 1, .memory_budget_bytes = bytes, .seed = 3}));
+    return ctx;
+}
+
+/* ---- a batch that does not fit ----------------------------------------------------------- */
+
+enum { WIDE = 64, MOST = 4096 };
+
+static ebb_status step(ebb_params *p, ebb_optimizer *opt, const float *data, int64_t n)
+{
+    EBB_SCOPE(train_step);
+    ebb_context *ctx = ebb_params_context(p);
+    ebb_tensor *x = ebb_tensor_copy(ctx, EBB_F32, EBB_SHAPE(n, WIDE), data,
+                                    (size_t)n * WIDE * sizeof *data);
+    ebb_tensor *h = ebb_tanh(ebb_matmul(x, ebb_params_find(p, "a")));
+    h = ebb_tanh(ebb_matmul(h, ebb_params_find(p, "b")));
+    return ebb_minimize(opt, ebb_mean(ebb_square(h), EBB_ALL), NULL);
+}
+
+static void a_smaller_batch_trains_on_after_a_refusal(void **state)
+{
+    (void)state;
+    static float data[MOST * WIDE];
+    for (int i = 0; i < MOST * WIDE; i++) data[i] = (float)(i % 17) * 0.1f;
+    size_t budget = 1 << 20;
+    ebb_context *ctx = with_budget(budget);
+    ebb_params *p;
+    ebb_optimizer *opt;
+    GOOD(ebb_params_create(&p, ctx));
+    ebb_param(p, "a", EBB_F32, EBB_SHAPE(WIDE, WIDE), ebb_xavier_uniform());
+    ebb_param(p, "b", EBB_F32, EBB_SHAPE(WIDE, WIDE), ebb_xavier_uniform());
+    GOOD(ebb_params_status(p));
+    GOOD(ebb_sgd_create(&opt, p, 0.1, NULL));
+    ebb_stats before, after;
+    ebb_stats_get(&before, ctx);
+    int n_refused = 0;
+    int64_t batch = MOST;
+    for (; batch > 0; batch /= 2) {
+        ebb_status status = step(p, opt, data, batch);
+        if (status == EBB_OK) break;
+        assert_int_equal(status, EBB_E_BUDGET);
+        ebb_budget_report r;
+        assert_true(ebb_error_budget(&r));
+        assert_int_equal(r.budget_bytes, budget);
+        assert_true(r.needed_bytes > 0);
+        ebb_stats_get(&after, ctx);
+        assert_int_equal(after.n_handles, before.n_handles);
+        assert_int_equal(after.live_nodes, 0);
+        assert_int_equal(after.bytes[EBB_KIND_ACTIVATION], 0);
+        assert_int_equal(after.bytes[EBB_KIND_TEMPORARY], 0);
+        assert_true(after.peak_bytes <= budget);
+        n_refused++;
+        ebb_error_clear();
+    }
+    assert_true(n_refused > 0 && batch >= 128);
+    for (int i = 0; i < 3; i++) GOOD(step(p, opt, data, batch));
+    ebb_context_destroy(ctx);
+}
+
+static void a_refusal_names_need_budget_and_the_scope_that_holds_most(void **state)
+{
+    (void)state;
+    ebb_context *ctx = with_budget(1 << 20);
+    {
+        EBB_SCOPE(outer);
+        ebb_tensor *held = ebb_empty(ctx, EBB_F32, EBB_SHAPE(100000), EBB_KIND_DATA);
+        assert_non_null(held);
+        EBB_SCOPE(inner);
+        ebb_tensor *x = ebb_ones(ctx, EBB_F32, EBB_SHAPE(50000));
+        assert_non_null(x);
+        assert_null(ebb_matmul(ebb_reshape(x, EBB_SHAPE(500, 100)),
+                               ebb_reshape(x, EBB_SHAPE(100, 500))));
+        ebb_budget_report r;
+        assert_true(ebb_error_budget(&r));
+        assert_int_equal(r.budget_bytes, 1 << 20);
+        size_t sum = 0;
+        for (int k = 0; k < EBB_KIND_MAX; k++) sum += r.needed_by_kind[k];
+        assert_int_equal(sum, r.needed_bytes);
+        /* both operands' bytes, the result's, and what cannot be given up */
+        assert_true(r.needed_bytes > 400000 + 200000 + 1000000);
+        assert_true(r.lower_bound_bytes >= r.needed_bytes);
+        assert_string_equal(r.holder[0].scope, "outer");
+        assert_int_equal(r.holder[0].bytes, 400000);
+        assert_true(r.holder[0].line > 0);
+        assert_string_equal(r.holder[1].scope, "inner");
+        assert_non_null(strstr(ebb_error_message(), "1048576"));
+        assert_non_null(strstr(ebb_error_message(), "400000 data"));
+        /* nothing was given up for it */
+        ebb_stats s;
+        ebb_stats_get(&s, ctx);
+        assert_true(s.bytes[EBB_KIND_ACTIVATION] >= 200000);
+        ebb_error_clear();
+    }
+    ebb_context_destroy(ctx);
+}
+
+/* ---- chains and holes -------------------------------------------------------------------- */
+
+enum { DEEP = 200, N = 512 };
+
+/* sin applied 200 times: value and derivative, and how many were run again. */
+static void chain(ebb_context *ctx, double *y_out, double *g_out)
+{
+    EBB_SCOPE(iter);
+    static double x0[N];
+    for (int i = 0; i < N; i++) x0[i] = 0.7;
+    ebb_tensor *x = case_tensor(ctx, EBB_SHAPE(N), x0, N);
+    GOOD(ebb_set_requires_grad(x, true));
+    ebb_tensor *y = x;
+    for (int i = 0; i < DEEP; i++) {
+        ebb_tensor *next = ebb_claim(ebb_sin(y));
+        if (!next) fail_msg("%s", ebb_error_message());
+        if (y != x) ebb_release(y);
+        y = next;
+    }
+    GOOD(EBB_READ(y, y_out, N));
+    GOOD(case_backward_sum(y));
+    ebb_release(y);
+    GOOD(EBB_READ(ebb_grad_of(x), g_out, N));
+}
+
+static void a_chain_of_200_fits_29_buffers_without_running_each_again_and_again(void **state)
+{
+    (void)state;
+    static double y[N], g[N], y_free[N], g_free[N];
+    ebb_context *ctx = with_budget(0);
+    chain(ctx, y_free, g_free);
+    ebb_stats s;
+    ebb_stats_get(&s, ctx);
+    size_t others = s.peak_by_kind[EBB_KIND_BOOKKEEPING];
+    ebb_context_destroy(ctx);
+    size_t buffer = N * sizeof(double), budget = (29 + 4) * buffer + others * 3 / 2;
+    ctx = with_budget(budget);
+    chain(ctx, y, g);
+    ebb_stats_get(&s, ctx);
+    ebb__room_stats r;
+    ebb__room_stats_get(&r, ctx);
+    assert_true(s.peak_bytes <= budget);
+    ebb_context_destroy(ctx);
+    assert_memory_equal(y, y_free, sizeof y);
+    assert_memory_equal(g, g_free, sizeof g);
+    assert_true(fabs(y[0] / 0.12001612211846752 - 1) < 1e-12);
+    assert_true(fabs(g[0] / 0.0045234851479007 - 1) < 1e-12);
+    assert_true(r.n_evictions > 0 && r.n_recomputes > 0);
+    if (getenv("EBB_TEST_VERBOSE"))
+        printf("%d evictions, %d runs again, peak %zu of %zu, bookkeeping %zu\n",
+               (int)r.n_evictions, (int)r.n_recomputes, s.peak_bytes, budget,
+               s.peak_by_kind[EBB_KIND_BOOKKEEPING]);
+    if (r.n_recomputes > 400) fail_msg("%d were run again", (int)r.n_recomputes);
+}
+
+static void bytes_that_are_free_can_be_had_in_one_piece(void **state)
+{
+    (void)state;
+    enum { KIB = 256 }; /* elements of 1 KiB */
+    ebb_context *ctx = with_budget((64 << 10) * 16 + 200000);
+    {
+        EBB_SCOPE(scope);
+        ebb_tensor *keep[64];
+        int n = 0;
+        /* 1 and 7 parts alternately, none of which can be made again */
+        for (; n < 14; n++) {
+            int64_t parts = n % 2 ? 7 : 1;
+            keep[n] = ebb_empty(ctx, EBB_F32, EBB_SHAPE(parts * 16 * KIB / 2), EBB_KIND_DATA);
+            if (!keep[n]) break;
+            ebb_view v;
+            GOOD(ebb_map(&v, keep[n], EBB_MAP_WRITE));
+            for (int64_t i = 0; i < parts * 16 * KIB / 2; i++) ((float *)v.data)[i] = (float)n;
+            ebb_unmap(keep[n]);
+        }
+        assert_true(n >= 10);
+        /* every other goes: holes of one part each; all of them together are needed */
+        size_t freed = 0;
+        for (int i = 0; i < n; i += 2) {
+            freed += ebb_n_bytes(keep[i]);
+            ebb_replace(&keep[i], NULL);
+        }
+        ebb_tensor *x = ebb_empty(ctx, EBB_F32, EBB_SHAPE((int64_t)(freed / 4)), EBB_KIND_DATA);
+        if (!x) fail_msg("%s", ebb_error_message());
+        static float seen[7 * 16 * KIB];
+        for (int i = 1; i < n; i += 2) {
+            GOOD(EBB_READ(keep[i], seen, ebb_n_elems(keep[i])));
+            for (int64_t k = 0; k < ebb_n_elems(keep[i]); k++) assert_true(seen[k] == (float)i);
+        }
+    }
+    ebb_context_destroy(ctx);
+}
+
+static void what_is_mapped_stays_where_it_is(void **state)
+{
+    (void)state;
+    ebb_context *ctx = with_budget(1 << 20);
+    {
+        EBB_SCOPE(scope);
+        ebb_tensor *a = ebb_empty(ctx, EBB_F32, EBB_SHAPE(40000), EBB_KIND_ACTIVATION);
+        ebb_tensor *b = ebb_ones(ctx, EBB_F32, EBB_SHAPE(40000));
+        ebb_view v;
+        GOOD(ebb_map(&v, b, EBB_MAP_READ));
+        ebb_replace(&a, NULL);
+        for (int i = 0; i < 30; i++) { /* pressure, and blocks on the move */
+            ebb_tensor *t = ebb_add_scalar(b, i);
+            if (!t) fail_msg("%s", ebb_error_message());
+            for (int64_t k = 0; k < 40000; k += 999) assert_true(((float *)v.data)[k] == 1);
+        }
+        ebb_unmap(b);
+    }
+    ebb_context_destroy(ctx);
+}
+
+/* ---- writes, state, randomness ----------------------------------------------------------- */
+
+static void a_value_read_after_its_parameter_was_updated_is_what_it_was(void **state)
+{
+    (void)state;
+    ebb_context *ctx = with_budget(1 << 20);
+    static float seen[30000];
+    {
+        EBB_SCOPE(scope);
+        ebb_tensor *w = ebb_empty(ctx, EBB_F32, EBB_SHAPE(30000), EBB_KIND_PARAMETER), *y;
+        static float ones[30000];
+        for (int i = 0; i < 30000; i++) ones[i] = 1;
+        GOOD(EBB_WRITE(w, ones, 30000));
+        y = ebb_keep(ebb_mul_scalar(w, 3));
+        for (int i = 0; i < 12; i++) /* y gives way */
+            assert_non_null(ebb_add_scalar(w, i));
+        for (int i = 0; i < 30000; i++) ones[i] = 100;
+        GOOD(EBB_WRITE(w, ones, 30000));
+        for (int i = 0; i < 12; i++) assert_non_null(ebb_add_scalar(w, i));
+        GOOD(EBB_READ(y, seen, 30000));
+        for (int i = 0; i < 30000; i++) assert_true(seen[i] == 3);
+        ebb_release(y);
+    }
+    ebb_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_smaller_batch_trains_on_after_a_refusal),
+        cmocka_unit_test(a_refusal_names_need_budget_and_the_scope_that_holds_most),
+        cmocka_unit_test(a_chain_of_200_fits_29_buffers_without_running_each_again_and_again),
+        cmocka_unit_test(bytes_that_are_free_can_be_had_in_one_piece),
+        cmocka_unit_test(what_is_mapped_stays_where_it_is),
+        cmocka_unit_test(a_value_read_after_its_parameter_was_updated_is_what_it_was),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
