@@ -144,7 +144,7 @@ static void context_from_before_a_fork(void **state)
     pid_t child = fork();
     if (child == 0) {
         EBB_SCOPE(there);
-        alarm(5);
+        alarm(60);
         ebb_context *fresh = NULL;
         if (ebb_exp(x) != NULL || ebb_error_status() != EBB_E_MISUSE) _exit(1);
         if (!strstr(ebb_error_message(), "fork")) _exit(2);

@@ -493,7 +493,7 @@ static void a_forked_child_is_told_and_works_with_a_space_of_its_own(void **stat
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(10);
+        alarm(60);
         _exit(child_main(space, leaf));
     }
     int status = 0;

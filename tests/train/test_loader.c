@@ -254,7 +254,7 @@ static void the_next_batch_is_read_while_one_is_used(void **state)
     ebb_loader *l = read_by(*state, &r, 20, 10, NULL);
     ebb_batch b;
     assert_true(ebb_loader_next(l, &b));
-    for (int i = 0; i < 2000 && atomic_load(&r.n_reads) < 20; i++)
+    for (int i = 0; i < 60000 && atomic_load(&r.n_reads) < 20; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     assert_int_equal(atomic_load(&r.n_reads), 20);
     ebb_loader_release(l);
@@ -335,7 +335,7 @@ static void a_forked_child_is_told_and_does_not_hang(void **state)
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(20);
+        alarm(60);
         const bool told = ebb_loader_next(l, &b) && !b.field[0] &&
                           ebb_error_status() == EBB_E_MISUSE &&
                           strstr(ebb_error_message(), "fork") != NULL;
