@@ -514,6 +514,42 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_baddbmm(ebb_tensor *x, ebb_tensor *a, ebb_
 EBB_API EBB_NODISCARD ebb_tensor *ebb_einsum(ebb_tensor *const *xs, int64_t n,
                                              const char *equation);
 
+/* out with a out = 1, for square matrices a, (..., n, n). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_inverse(ebb_tensor *a);
+
+/* out with a out = b, for square matrices a; b is a vector, a matrix of columns, or a batch
+ * of them, which broadcast as in torch.linalg.solve. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_solve(ebb_tensor *a, ebb_tensor *b);
+
+typedef struct ebb_triangular_solve_options {
+    bool upper; /* a's upper half is read, else its lower one */
+    bool transpose; /* a' stands for a in the system */
+    bool unitriangular; /* a's diagonal counts as ones and is not read */
+    bool right; /* out a = b, not a out = b */
+    uint64_t reserved[4]; /* zero */
+} ebb_triangular_solve_options;
+/* out with a out = b for a triangular a, whose other half is not read; a 0 on the diagonal
+ * divides. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_triangular_solve(ebb_tensor *a, ebb_tensor *b,
+                                                       const ebb_triangular_solve_options *options);
+
+typedef struct ebb_cholesky_options {
+    bool upper; /* the upper factor, the transpose of the lower one */
+    uint64_t reserved[4]; /* zero */
+} ebb_cholesky_options;
+/* Lower triangular out with out out' = (a + a') / 2, for positive definite matrices a, (...,
+ * n, n). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_cholesky(ebb_tensor *a,
+                                               const ebb_cholesky_options *options);
+
+/* The determinant of square matrices a, (..., n, n). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_det(ebb_tensor *a);
+
+/* The sign and the logarithm of the absolute value of determinants, where these themselves
+ * would overflow. */
+EBB_API EBB_NODISCARD ebb_status ebb_slogdet(ebb_tensor **sign_out, ebb_tensor **logabsdet_out,
+                                             ebb_tensor *a);
+
 typedef struct ebb_conv2d_options {
     int64_t stride[2]; /* rows, columns; 0: 1 */
     int64_t padding[2]; /* zeros on each side */
@@ -2562,6 +2598,64 @@ static inline EBB_NODISCARD ebb_tensor *ebb__einsum_at(const char *file, int32_t
     return result_;
 }
 #define ebb_einsum(...) ebb__einsum_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__inverse_at(const char *file, int32_t line,
+                                                        ebb_tensor *a)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_inverse)(a);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_inverse(...) ebb__inverse_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__solve_at(const char *file, int32_t line,
+                                                      ebb_tensor *a, ebb_tensor *b)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_solve)(a, b);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_solve(...) ebb__solve_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__triangular_solve_at(const char *file, int32_t line,
+                                                                 ebb_tensor *a, ebb_tensor *b,
+                                                                 const ebb_triangular_solve_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_triangular_solve)(a, b, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_triangular_solve(...) ebb__triangular_solve_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__cholesky_at(const char *file, int32_t line,
+                                                         ebb_tensor *a,
+                                                         const ebb_cholesky_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_cholesky)(a, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cholesky(...) ebb__cholesky_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__det_at(const char *file, int32_t line,
+                                                    ebb_tensor *a)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_det)(a);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_det(...) ebb__det_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__slogdet_at(const char *file, int32_t line,
+                                                       ebb_tensor **sign_out,
+                                                       ebb_tensor **logabsdet_out,
+                                                       ebb_tensor *a)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_slogdet)(sign_out, logabsdet_out, a);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_slogdet(...) ebb__slogdet_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__conv2d_at(const char *file, int32_t line,
                                                        ebb_tensor *x, ebb_tensor *w,
                                                        ebb_tensor *b,

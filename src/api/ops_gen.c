@@ -1334,6 +1334,75 @@ ebb_tensor *ebb_einsum(ebb_tensor *const *xs, int64_t n, const char *equation)
     return ebb__call_list(&ebb__op_einsum, &attr, NULL, 0, xs, n);
 }
 
+ebb_tensor *ebb_inverse(ebb_tensor *a)
+{
+    ebb_tensor *const in[] = {a};
+    return ebb__call1(NULL, &ebb__op_inverse, NULL, 1, in);
+}
+
+ebb_tensor *ebb_solve(ebb_tensor *a, ebb_tensor *b)
+{
+    ebb_tensor *const in[] = {a, b};
+    return ebb__call1(NULL, &ebb__op_solve, NULL, 2, in);
+}
+
+struct triangular_solve_attr {
+    bool upper;
+    bool transpose;
+    bool unitriangular;
+    bool right;
+};
+_Static_assert(sizeof(struct triangular_solve_attr) == 4, "triangular_solve");
+_Static_assert(offsetof(struct triangular_solve_attr, upper) == 0, "triangular_solve");
+_Static_assert(offsetof(struct triangular_solve_attr, transpose) == 1, "triangular_solve");
+_Static_assert(offsetof(struct triangular_solve_attr, unitriangular) == 2, "triangular_solve");
+_Static_assert(offsetof(struct triangular_solve_attr, right) == 3, "triangular_solve");
+ebb_tensor *ebb_triangular_solve(ebb_tensor *a, ebb_tensor *b,
+                                 const ebb_triangular_solve_options *options)
+{
+    struct triangular_solve_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_triangular_solve, options->reserved) != EBB_OK) return NULL;
+        attr.upper = options->upper;
+        attr.transpose = options->transpose;
+        attr.unitriangular = options->unitriangular;
+        attr.right = options->right;
+    }
+    ebb_tensor *const in[] = {a, b};
+    return ebb__call1(NULL, &ebb__op_triangular_solve, &attr, 2, in);
+}
+
+struct cholesky_attr {
+    bool upper;
+};
+_Static_assert(sizeof(struct cholesky_attr) == 1, "cholesky");
+_Static_assert(offsetof(struct cholesky_attr, upper) == 0, "cholesky");
+ebb_tensor *ebb_cholesky(ebb_tensor *a, const ebb_cholesky_options *options)
+{
+    struct cholesky_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_cholesky, options->reserved) != EBB_OK) return NULL;
+        attr.upper = options->upper;
+    }
+    ebb_tensor *const in[] = {a};
+    return ebb__call1(NULL, &ebb__op_cholesky, &attr, 1, in);
+}
+
+ebb_tensor *ebb_det(ebb_tensor *a)
+{
+    ebb_tensor *const in[] = {a};
+    return ebb__call1(NULL, &ebb__op_det, NULL, 1, in);
+}
+
+ebb_status ebb_slogdet(ebb_tensor **sign_out, ebb_tensor **logabsdet_out, ebb_tensor *a)
+{
+    ebb_tensor *const in[] = {a};
+    ebb_tensor **const out[] = {sign_out, logabsdet_out};
+    return ebb__call_outs(out, 2, &ebb__op_slogdet, NULL, 1, in);
+}
+
 struct conv2d_attr {
     int64_t stride[2];
     int64_t padding[2];

@@ -94,9 +94,9 @@ enum ebb_op_flag {
 };
 
 /* One line of the table-driven tests. in[i]: dtype and shape, "3x4", "i64:5<10" (values in [0,
- * 10)), "bool:3x4", "f32:2" (fixed dtype; plain floats run in f64 and f32), "" a scalar, "0x3"
- * empty, "-" EBB_NONE. attr: "axis=-2 keep=1 shape=2x3 stride=2,1". n_out for variadic outputs.
- */
+ * 10)), "bool:3x4", "f32:2" (fixed dtype; plain floats run in f64 and f32), "3x3+4" (4 added on
+ * the diagonals of the last two axes), "" a scalar, "0x3" empty, "-" EBB_NONE. attr:
+ * "axis=-2 keep=1 shape=2x3 stride=2,1". n_out for variadic outputs. */
 typedef struct ebb_sample {
     const char *in[EBB__MAX_IN];
     const char *attr;

@@ -20,6 +20,7 @@ typedef struct harness_value {
     ebb_shape shape;
     int64_t n;
     double *x;
+    double diagonal; /* added there, so that matrices are far from singular */
 } harness_value;
 
 /* The outputs, then the inputs that the operation writes. */

@@ -203,7 +203,7 @@ static bool parse_ints(int64_t *out, int64_t *n, int64_t room, const char *text)
     return true;
 }
 
-/* in: "i64:5<10". *plain: no element type was named. */
+/* in: "i64:5<10", "3x3+4". *plain: no element type was named. */
 static const char *parse_input(harness_value *v, double *bound, bool *plain, const char *in,
                                ebb_dtype dtype)
 {
@@ -222,10 +222,14 @@ static const char *parse_input(harness_value *v, double *bound, bool *plain, con
         *bound = strtod(less + 1, NULL);
         *less = 0;
     }
+    char *plus = strchr(text, '+');
+    double diagonal = plus ? strtod(plus + 1, NULL) : 0;
+    if (plus) *plus = 0;
     ebb_shape s = {0};
     if (!parse_ints(s.dims, &s.n_dims, EBB_MAX_DIMS, text))
         return verdict("sample input \"%s\" is not a shape", in);
     if (!harness_value_make(v, v->dtype, &s)) return verdict("no memory");
+    v->diagonal = diagonal;
     return NULL;
 }
 
@@ -349,6 +353,9 @@ static void fill_float(const harness_case *c, int32_t i, numeric_random *r)
         v->x[k] = avoid_kink(x, lo, hi, kink);
     }
     free(order);
+    int64_t side = v->diagonal != 0 ? v->shape.dims[v->shape.n_dims - 1] : 0;
+    for (int64_t k = 0; k < v->n && side > 0; k++)
+        if (k / side % side == k % side) v->x[k] += v->diagonal;
     harness_value_round(v);
 }
 

@@ -47,11 +47,20 @@ typedef struct program_result {
 
 /* ---- operands ---------------------------------------------------------------------------- */
 /* Not std: a gather may give it equal elements, and there it has a kink (sqrt at 0). */
+/* Nor what needs matrices far from singular: here they come as they come. */
+static bool takes_any_matrix(const ebb_op *op)
+{
+    for (int32_t k = 0; k < op->n_samples; k++)
+        for (int32_t i = 0; i < EBB__MAX_IN && op->samples[k].in[i]; i++)
+            if (strchr(op->samples[k].in[i], '+')) return false;
+    return true;
+}
+
 static bool usable(const ebb_op *op)
 {
     const uint32_t no = EBB_OP_PRIVATE | EBB_OP_CREATE | EBB_OP_VALUE_SHAPE | EBB_OP_STATEFUL;
     return !(op->flags & no) && op->writes == 0 && op->n_samples > 0 && op->n_in > 0 &&
-           strcmp(op->name, "std") != 0;
+           strcmp(op->name, "std") != 0 && takes_any_matrix(op);
 }
 
 static const ebb_op *choose_op(program *p)
