@@ -130,10 +130,37 @@ static const site sites[] = {
      "ebb_params *p, const char *name, int64_t n_in, int64_t n_out, int64_t kernel, "
      "const ebb_conv2d_options *options"},
     {TENSOR, "nn_conv2d_forward", "const ebb_nn_conv2d *m, ebb_tensor *x"},
+    {"ebb_nn_conv1d ", "nn_conv1d_make",
+     "ebb_params *p, const char *name, int64_t n_in, int64_t n_out, int64_t kernel, "
+     "const ebb_conv1d_options *options"},
+    {TENSOR, "nn_conv1d_forward", "const ebb_nn_conv1d *m, ebb_tensor *x"},
+    {"ebb_nn_conv_transpose2d ", "nn_conv_transpose2d_make",
+     "ebb_params *p, const char *name, int64_t n_in, int64_t n_out, int64_t kernel, "
+     "const ebb_conv_transpose2d_options *options"},
+    {TENSOR, "nn_conv_transpose2d_forward", "const ebb_nn_conv_transpose2d *m, ebb_tensor *x"},
+    {"ebb_nn_group_norm ", "nn_group_norm_make",
+     "ebb_params *p, const char *name, int64_t groups, int64_t channels"},
+    {TENSOR, "nn_group_norm_forward", "const ebb_nn_group_norm *m, ebb_tensor *x"},
+    {"ebb_nn_embedding ", "nn_embedding_make",
+     "ebb_params *p, const char *name, int64_t n, int64_t width"},
+    {TENSOR, "nn_embedding_forward", "const ebb_nn_embedding *m, ebb_tensor *index"},
+    {"ebb_nn_attention ", "nn_attention_make",
+     "ebb_params *p, const char *name, int64_t width, int64_t n_heads"},
+    {TENSOR, "nn_attention_forward",
+     "const ebb_nn_attention *m, ebb_tensor *x, ebb_tensor *mask, "
+     "const ebb_attention_options *options"},
     {"ebb_nn_lstm ", "nn_lstm_make",
      "ebb_params *p, const char *name, int64_t n_in, int64_t n_hidden"},
     {STATUS, "nn_lstm_step",
      "ebb_tensor **h, ebb_tensor **c, const ebb_nn_lstm *m, ebb_tensor *x"},
+    {STATUS, "nn_lstm_forward",
+     "ebb_tensor **y, ebb_tensor **h, ebb_tensor **c, const ebb_nn_lstm *m, ebb_tensor *x, "
+     "const ebb_lstm_options *options"},
+    {"ebb_nn_gru ", "nn_gru_make",
+     "ebb_params *p, const char *name, int64_t n_in, int64_t n_hidden"},
+    {STATUS, "nn_gru_forward",
+     "ebb_tensor **y, ebb_tensor **h, const ebb_nn_gru *m, ebb_tensor *x, "
+     "const ebb_gru_options *options"},
 };
 
 static const char head_text[] =

@@ -824,6 +824,120 @@ static inline EBB_NODISCARD ebb_tensor *ebb__nn_conv2d_forward_at(const char *fi
     return result_;
 }
 #define ebb_nn_conv2d_forward(...) ebb__nn_conv2d_forward_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline ebb_nn_conv1d ebb__nn_conv1d_make_at(const char *file, int32_t line,
+                                                   ebb_params *p, const char *name,
+                                                   int64_t n_in, int64_t n_out, int64_t kernel,
+                                                   const ebb_conv1d_options *options)
+{
+    ebb__at(file, line);
+    ebb_nn_conv1d result_ = (ebb_nn_conv1d_make)(p, name, n_in, n_out, kernel, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_conv1d_make(...) ebb__nn_conv1d_make_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__nn_conv1d_forward_at(const char *file,
+                                                                  int32_t line,
+                                                                  const ebb_nn_conv1d *m,
+                                                                  ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_nn_conv1d_forward)(m, x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_conv1d_forward(...) ebb__nn_conv1d_forward_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline ebb_nn_conv_transpose2d ebb__nn_conv_transpose2d_make_at(const char *file,
+                                                                       int32_t line,
+                                                                       ebb_params *p,
+                                                                       const char *name,
+                                                                       int64_t n_in,
+                                                                       int64_t n_out,
+                                                                       int64_t kernel,
+                                                                       const ebb_conv_transpose2d_options *options)
+{
+    ebb__at(file, line);
+    ebb_nn_conv_transpose2d result_ = (ebb_nn_conv_transpose2d_make)(p, name, n_in, n_out,
+                                                                     kernel, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_conv_transpose2d_make(...) ebb__nn_conv_transpose2d_make_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__nn_conv_transpose2d_forward_at(const char *file,
+                                                                            int32_t line,
+                                                                            const ebb_nn_conv_transpose2d *m,
+                                                                            ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_nn_conv_transpose2d_forward)(m, x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_conv_transpose2d_forward(...) ebb__nn_conv_transpose2d_forward_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline ebb_nn_group_norm ebb__nn_group_norm_make_at(const char *file, int32_t line,
+                                                           ebb_params *p, const char *name,
+                                                           int64_t groups, int64_t channels)
+{
+    ebb__at(file, line);
+    ebb_nn_group_norm result_ = (ebb_nn_group_norm_make)(p, name, groups, channels);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_group_norm_make(...) ebb__nn_group_norm_make_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__nn_group_norm_forward_at(const char *file,
+                                                                      int32_t line,
+                                                                      const ebb_nn_group_norm *m,
+                                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_nn_group_norm_forward)(m, x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_group_norm_forward(...) ebb__nn_group_norm_forward_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline ebb_nn_embedding ebb__nn_embedding_make_at(const char *file, int32_t line,
+                                                         ebb_params *p, const char *name,
+                                                         int64_t n, int64_t width)
+{
+    ebb__at(file, line);
+    ebb_nn_embedding result_ = (ebb_nn_embedding_make)(p, name, n, width);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_embedding_make(...) ebb__nn_embedding_make_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__nn_embedding_forward_at(const char *file,
+                                                                     int32_t line,
+                                                                     const ebb_nn_embedding *m,
+                                                                     ebb_tensor *index)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_nn_embedding_forward)(m, index);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_embedding_forward(...) ebb__nn_embedding_forward_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline ebb_nn_attention ebb__nn_attention_make_at(const char *file, int32_t line,
+                                                         ebb_params *p, const char *name,
+                                                         int64_t width, int64_t n_heads)
+{
+    ebb__at(file, line);
+    ebb_nn_attention result_ = (ebb_nn_attention_make)(p, name, width, n_heads);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_attention_make(...) ebb__nn_attention_make_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__nn_attention_forward_at(const char *file,
+                                                                     int32_t line,
+                                                                     const ebb_nn_attention *m,
+                                                                     ebb_tensor *x,
+                                                                     ebb_tensor *mask,
+                                                                     const ebb_attention_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_nn_attention_forward)(m, x, mask, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_attention_forward(...) ebb__nn_attention_forward_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline ebb_nn_lstm ebb__nn_lstm_make_at(const char *file, int32_t line, ebb_params *p,
                                                const char *name, int64_t n_in, int64_t n_hidden)
 {
@@ -843,6 +957,40 @@ static inline EBB_NODISCARD ebb_status ebb__nn_lstm_step_at(const char *file, in
     return result_;
 }
 #define ebb_nn_lstm_step(...) ebb__nn_lstm_step_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__nn_lstm_forward_at(const char *file, int32_t line,
+                                                               ebb_tensor **y, ebb_tensor **h,
+                                                               ebb_tensor **c,
+                                                               const ebb_nn_lstm *m,
+                                                               ebb_tensor *x,
+                                                               const ebb_lstm_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_nn_lstm_forward)(y, h, c, m, x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_lstm_forward(...) ebb__nn_lstm_forward_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline ebb_nn_gru ebb__nn_gru_make_at(const char *file, int32_t line, ebb_params *p,
+                                             const char *name, int64_t n_in, int64_t n_hidden)
+{
+    ebb__at(file, line);
+    ebb_nn_gru result_ = (ebb_nn_gru_make)(p, name, n_in, n_hidden);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_gru_make(...) ebb__nn_gru_make_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__nn_gru_forward_at(const char *file, int32_t line,
+                                                              ebb_tensor **y, ebb_tensor **h,
+                                                              const ebb_nn_gru *m,
+                                                              ebb_tensor *x,
+                                                              const ebb_gru_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_nn_gru_forward)(y, h, m, x, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nn_gru_forward(...) ebb__nn_gru_forward_at(__FILE__, __LINE__, __VA_ARGS__)
 #endif
 
 #endif

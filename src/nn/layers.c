@@ -3,7 +3,7 @@
  * operations need and no more.
  * SPDX-License-Identifier: MIT */
 #define EBB_NO_SITES
-#include <ebb/nn.h>
+#include "nn/layers.h"
 
 #include <math.h>
 
@@ -23,16 +23,9 @@ ebb_nn_linear ebb_nn_linear_make(ebb_params *p, const char *name, int64_t n_in, 
         .bias = ebb_param(own, "bias", EBB_F32, EBB_SHAPE(n_out), bias_init(n_in))};
 }
 
-/* What a forward says of a layer that is NULL. */
-static ebb_tensor *no_layer(const char *function)
-{
-    (void)ebb_fail(EBB_E_MISUSE, "%s: m is NULL", function);
-    return NULL;
-}
-
 ebb_tensor *ebb_nn_linear_forward(const ebb_nn_linear *m, ebb_tensor *x)
 {
-    if (!m) return no_layer("nn_linear_forward");
+    if (!m) return ebb__nn_no_layer("nn_linear_forward");
     return ebb_linear(x, m->weight, m->bias);
 }
 
@@ -46,7 +39,7 @@ ebb_nn_norm ebb_nn_norm_make(ebb_params *p, const char *name, int64_t n)
 
 ebb_tensor *ebb_nn_norm_forward(const ebb_nn_norm *m, ebb_tensor *x)
 {
-    if (!m) return no_layer("nn_norm_forward");
+    if (!m) return ebb__nn_no_layer("nn_norm_forward");
     return ebb_layer_norm(x, m->weight, m->bias, NULL);
 }
 
@@ -63,7 +56,7 @@ ebb_nn_batch_norm ebb_nn_batch_norm_make(ebb_params *p, const char *name, int64_
 
 ebb_tensor *ebb_nn_batch_norm_forward(const ebb_nn_batch_norm *m, ebb_tensor *x, bool training)
 {
-    if (!m) return no_layer("nn_batch_norm_forward");
+    if (!m) return ebb__nn_no_layer("nn_batch_norm_forward");
     const ebb_norm_options o = {.inference = !training};
     return ebb_batch_norm(x, m->weight, m->bias, m->running_mean, m->running_var, &o);
 }
@@ -86,8 +79,66 @@ ebb_nn_conv2d ebb_nn_conv2d_make(ebb_params *p, const char *name, int64_t n_in, 
 
 ebb_tensor *ebb_nn_conv2d_forward(const ebb_nn_conv2d *m, ebb_tensor *x)
 {
-    if (!m) return no_layer("nn_conv2d_forward");
+    if (!m) return ebb__nn_no_layer("nn_conv2d_forward");
     return ebb_conv2d(x, m->weight, m->bias, &m->options);
+}
+
+ebb_nn_conv1d ebb_nn_conv1d_make(ebb_params *p, const char *name, int64_t n_in, int64_t n_out,
+                                 int64_t kernel, const ebb_conv1d_options *options)
+{
+    ebb_nn_conv1d m = {NULL};
+    if (options) m.options = *options;
+    const int64_t groups = m.options.groups ? m.options.groups : 1;
+    const int64_t n_group = groups > 0 ? n_in / groups : n_in;
+    ebb_params *own = ebb_params_sub(p, "%s", name);
+    m.weight = ebb_param(own, "weight", EBB_F32, EBB_SHAPE(n_out, n_group, kernel),
+                         ebb_kaiming_uniform());
+    m.bias = ebb_param(own, "bias", EBB_F32, EBB_SHAPE(n_out), bias_init(n_group * kernel));
+    return m;
+}
+
+ebb_tensor *ebb_nn_conv1d_forward(const ebb_nn_conv1d *m, ebb_tensor *x)
+{
+    if (!m) return ebb__nn_no_layer("nn_conv1d_forward");
+    return ebb_conv1d(x, m->weight, m->bias, &m->options);
+}
+
+ebb_nn_conv_transpose2d
+ebb_nn_conv_transpose2d_make(ebb_params *p, const char *name, int64_t n_in, int64_t n_out,
+                             int64_t kernel, const ebb_conv_transpose2d_options *options)
+{
+    ebb_nn_conv_transpose2d m = {NULL};
+    if (options) m.options = *options;
+    const int64_t groups = m.options.groups ? m.options.groups : 1;
+    const int64_t n_group = groups > 0 ? n_out / groups : n_out;
+    ebb_params *own = ebb_params_sub(p, "%s", name);
+    m.weight = ebb_param(own, "weight", EBB_F32, EBB_SHAPE(n_in, n_group, kernel, kernel),
+                         ebb_kaiming_uniform());
+    m.bias =
+        ebb_param(own, "bias", EBB_F32, EBB_SHAPE(n_out), bias_init(n_group * kernel * kernel));
+    return m;
+}
+
+ebb_tensor *ebb_nn_conv_transpose2d_forward(const ebb_nn_conv_transpose2d *m, ebb_tensor *x)
+{
+    if (!m) return ebb__nn_no_layer("nn_conv_transpose2d_forward");
+    return ebb_conv_transpose2d(x, m->weight, m->bias, &m->options);
+}
+
+ebb_nn_group_norm ebb_nn_group_norm_make(ebb_params *p, const char *name, int64_t groups,
+                                         int64_t channels)
+{
+    ebb_params *own = ebb_params_sub(p, "%s", name);
+    return (ebb_nn_group_norm){
+        .weight = ebb_param(own, "weight", EBB_F32, EBB_SHAPE(channels), ebb_constant(1)),
+        .bias = ebb_param(own, "bias", EBB_F32, EBB_SHAPE(channels), ebb_constant(0)),
+        .groups = groups};
+}
+
+ebb_tensor *ebb_nn_group_norm_forward(const ebb_nn_group_norm *m, ebb_tensor *x)
+{
+    if (!m) return ebb__nn_no_layer("nn_group_norm_forward");
+    return ebb_group_norm(x, m->weight, m->bias, m->groups, NULL);
 }
 
 /* ---- lstm -------------------------------------------------------------------------------- */
@@ -102,12 +153,6 @@ ebb_nn_lstm ebb_nn_lstm_make(ebb_params *p, const char *name, int64_t n_in, int6
                          .bias = ebb_param(own, "bias", EBB_F32, EBB_SHAPE(n), init)};
 }
 
-/* Lets go of a tensor of this scope before the scope ends. */
-static void drop(ebb_tensor *t)
-{
-    ebb_release(ebb_claim(t));
-}
-
 static ebb_tensor *gate(ebb_tensor *gates, int64_t k)
 {
     const int64_t n = ebb_dim(gates, 1) / 4;
@@ -120,8 +165,8 @@ static ebb_tensor *next_cell(ebb_tensor *gates, ebb_tensor *c)
     const ebb_scope scope = ebb_scope_begin(0, NULL);
     ebb_tensor *input = ebb_sigmoid(gate(gates, 0)), *cell = ebb_tanh(gate(gates, 2));
     ebb_tensor *added = ebb_mul(input, cell);
-    drop(input);
-    drop(cell);
+    ebb__nn_drop(input);
+    ebb__nn_drop(cell);
     ebb_tensor *kept = ebb_sigmoid(gate(gates, 1));
     ebb_replace(&kept, ebb_mul(kept, c));
     ebb_tensor *out = ebb_escape(scope, ebb_add(kept, added));
@@ -134,11 +179,11 @@ static void step(ebb_tensor **h, ebb_tensor **c, const ebb_nn_lstm *m, ebb_tenso
     ebb_tensor *gates = ebb_linear(*h, m->w_h, EBB_NONE);
     ebb_tensor *from_x = ebb_linear(x, m->w_x, m->bias);
     ebb_replace(&gates, ebb_add(from_x, gates));
-    drop(from_x);
+    ebb__nn_drop(from_x);
     *c = next_cell(gates, *c);
     ebb_tensor *last = gate(gates, 3), *output = ebb_sigmoid(last);
-    drop(last);
-    drop(gates);
+    ebb__nn_drop(last);
+    ebb__nn_drop(gates);
     ebb_tensor *squashed = ebb_tanh(*c);
     *h = ebb_mul(output, squashed);
 }
