@@ -74,6 +74,17 @@ static const site sites[] = {
     {STATUS, "hvp",
      "ebb_tensor **hv_out, ebb_tensor *loss, ebb_tensor *const *inputs, "
      "ebb_tensor *const *v, int64_t n"},
+    {STATUS, "jvp",
+     "ebb_tensor **jv_out, ebb_tensor *const *roots, int64_t n_roots, "
+     "ebb_tensor *const *inputs, ebb_tensor *const *v, int64_t n_inputs"},
+    {STATUS, "jacobian",
+     "ebb_tensor **jacobian_out, ebb_tensor *root, ebb_tensor *const *inputs, "
+     "int64_t n_inputs, const ebb_jacobian_options *options"},
+    {STATUS, "hessian",
+     "ebb_tensor **hessian_out, ebb_tensor *loss, ebb_tensor *const *inputs, int64_t n"},
+    {STATUS, "gradcheck",
+     "ebb_gradcheck_report *report, ebb_function fn, void *user, ebb_tensor *const *inputs, "
+     "int64_t n_inputs, const ebb_gradcheck_options *options"},
     {STATUS, "discard_graph", "ebb_tensor *root"},
     {TENSOR, "grad_of", "ebb_tensor *leaf"},
     {STATUS, "clear_grad", "ebb_tensor *leaf"},

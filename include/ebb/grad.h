@@ -54,6 +54,70 @@ EBB_API EBB_NODISCARD ebb_status ebb_grad(ebb_tensor **grads_out, ebb_tensor *co
 EBB_API EBB_NODISCARD ebb_status ebb_hvp(ebb_tensor **hv_out, ebb_tensor *loss,
                                          ebb_tensor *const *inputs, ebb_tensor *const *v,
                                          int64_t n);
+/* Product of the Jacobian with vectors v[i] of the inputs' shapes, forward through the graph: what
+ * the roots change by when the inputs change by v. (ebb_grad with seeds is the product from the
+ * other side.) jv_out gets n_roots tensors of the roots' shapes, zeros where a root depends on no
+ * input. Keeps the graph.
+ *
+ * Errors  E_SHAPE a vector does not fit its input; E_UNSUPPORTED an operation on the way has no
+ *         second derivative; as ebb_grad.
+ * Source  two products from the other side: Townsend, A new trick for calculating Jacobian
+ *         vector products (2017). */
+EBB_API EBB_NODISCARD ebb_status ebb_jvp(ebb_tensor **jv_out, ebb_tensor *const *roots,
+                                         int64_t n_roots, ebb_tensor *const *inputs,
+                                         ebb_tensor *const *v, int64_t n_inputs);
+/* The whole Jacobian of a root of any shape: jacobian_out[i] has the root's dimensions, then
+ * those of input i (at most 8 together), zeros where there is no path. One backward per element
+ * of the root. With create_graph the results carry history. Keeps the graph.
+ * Errors  E_SHAPE too many dimensions; as ebb_grad. */
+typedef struct ebb_jacobian_options {
+    bool create_graph;
+    uint64_t reserved[4];
+} ebb_jacobian_options;
+EBB_API EBB_NODISCARD ebb_status ebb_jacobian(ebb_tensor **jacobian_out, ebb_tensor *root,
+                                              ebb_tensor *const *inputs, int64_t n_inputs,
+                                              const ebb_jacobian_options *options);
+/* All second derivatives of a scalar: hessian_out[i * n + j] has the dimensions of input i, then
+ * those of input j. Keeps the graph. Errors  as ebb_jacobian. */
+EBB_API EBB_NODISCARD ebb_status ebb_hessian(ebb_tensor **hessian_out, ebb_tensor *loss,
+                                             ebb_tensor *const *inputs, int64_t n);
+
+/* ---- is a gradient right ------------------------------------------------------------------- */
+
+typedef struct ebb_gradcheck_options {
+    double eps;        /* of the differences; 0: 1e-6 */
+    double atol, rtol; /* |analytic - numeric| <= atol + rtol * |numeric|; 0: 1e-5, 1e-3 */
+    bool second_order; /* check the gradient's gradient, too */
+    uint64_t reserved[4];
+} ebb_gradcheck_options;
+/* The worst of what was compared, in units of its tolerance. */
+typedef struct ebb_gradcheck_report {
+    int32_t order;          /* 1; 2: the derivative of a gradient */
+    int64_t input, element; /* of the inputs, in C order; order 2: past the inputs, of the
+                               cotangent */
+    int64_t output,
+        output_element; /* of the result; order 2: of the gradient of input `output` */
+    double analytic, numeric;
+    double error; /* 1: as far off as is allowed */
+    int64_t n_compared;
+    uint64_t reserved[4];
+} ebb_gradcheck_report;
+/* A function of tensors: f64 ones are leaves or (where differences are taken) untracked, others are
+ * the caller's own. NULL where it failed. */
+typedef ebb_tensor *(*ebb_function)(void *user, ebb_tensor *const *inputs, int64_t n_inputs);
+/* Compares every element of the Jacobian of a function with central differences.
+ *
+ *   report  filled where a comparison was made, whatever came of it; NULL if not wanted
+ *   inputs  borrowed and unchanged; the f64 ones are checked, at least one is
+ *
+ * Errors  E_RANGE a gradient is wrong: the message names input, element and both values; or two
+ *         calls with the same inputs differ; E_DTYPE an f32 input, a result that is not f64;
+ *         the function's own; as ebb_grad. */
+EBB_API EBB_NODISCARD ebb_status ebb_gradcheck(ebb_gradcheck_report *report, ebb_function fn,
+                                               void *user, ebb_tensor *const *inputs,
+                                               int64_t n_inputs,
+                                               const ebb_gradcheck_options *options);
+
 /* Spends the graph behind root without running rules, for those who want to let go early. */
 EBB_API EBB_NODISCARD ebb_status ebb_discard_graph(ebb_tensor *root);
 

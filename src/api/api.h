@@ -15,6 +15,11 @@ ebb_status ebb__custom_create(ebb_context *root);
 void ebb__custom_destroy(ebb_context *root);
 /* E_MISUSE naming the function where a reserved field is not zero. */
 ebb_status ebb__reserved_check(const char *function, const uint64_t *reserved, size_t n);
+/* E_RANGE, E_MISUSE where a list has no members or is NULL. */
+ebb_status ebb__list_check(const char *name, ebb_tensor *const *list, int64_t n);
+/* ebb_grad without the name of the function in messages. */
+ebb_status ebb__grad_run(ebb_tensor **grads_out, const ebb__backward_args *given,
+                         const ebb_grad_options *o);
 
 /* Fills report->holder; see refusal.c. */
 void ebb__refusal_holders(ebb_context *ctx, ebb_budget_report *report);

@@ -85,7 +85,7 @@ ebb_status(ebb_backward)(ebb_tensor *loss, const ebb_backward_options *options)
     return status;
 }
 
-static ebb_status list_check(const char *name, ebb_tensor *const *list, int64_t n)
+ebb_status ebb__list_check(const char *name, ebb_tensor *const *list, int64_t n)
 {
     if (n < 1) return ebb__fail(EBB_E_RANGE, "%lld %s were given", (long long)n, name);
     if (!list) return ebb__null_argument("backward", name);
@@ -96,20 +96,20 @@ ebb_status(ebb_backward_from)(ebb_tensor *const *roots, ebb_tensor *const *seeds
                               const ebb_backward_options *options)
 {
     const char *outer = ebb__error_op_set("backward");
-    ebb_status status = list_check("roots", roots, n);
+    ebb_status status = ebb__list_check("roots", roots, n);
     ebb__backward_args a = {.roots = roots, .seeds = seeds, .n_roots = n};
     if (status == EBB_OK) status = backward(&a, options);
     ebb__error_op_set(outer);
     return status;
 }
 
-static ebb_status grad_checked(ebb_tensor **grads_out, const ebb__backward_args *given,
-                               const ebb_grad_options *o)
+ebb_status ebb__grad_run(ebb_tensor **grads_out, const ebb__backward_args *given,
+                         const ebb_grad_options *o)
 {
     static const ebb_grad_options none;
     if (!o) o = &none;
-    EBB_TRY(list_check("roots", given->roots, given->n_roots));
-    EBB_TRY(list_check("inputs", given->inputs, given->n_inputs));
+    EBB_TRY(ebb__list_check("roots", given->roots, given->n_roots));
+    EBB_TRY(ebb__list_check("inputs", given->inputs, given->n_inputs));
     if (!grads_out) return ebb__null_argument("ebb_grad", "grads_out");
     EBB_TRY(ebb__reserved_check("", o->reserved, sizeof o->reserved / sizeof *o->reserved));
     ebb__backward_args a = *given;
@@ -131,70 +131,7 @@ ebb_status(ebb_grad)(ebb_tensor **grads_out, ebb_tensor *const *roots, ebb_tenso
                             .n_roots = n_roots,
                             .inputs = inputs,
                             .n_inputs = n_inputs};
-    ebb_status status = grad_checked(grads_out, &a, options);
-    ebb__error_op_set(outer);
-    return status;
-}
-
-static ebb_status vector_check(ebb_tensor *v, ebb_tensor *input, int64_t i)
-{
-    ebb__slot *s = ebb__slot_of(v, "ebb_hvp", "v");
-    if (!s) return ebb_error_status();
-    ebb_shape have = ebb_shape_get(v), want = ebb_shape_get(input);
-    char th[EBB__SHAPE_TEXT], tw[EBB__SHAPE_TEXT];
-    if (ebb_dtype_of(v) == ebb_dtype_of(input) && ebb__shape_equal(&have, &want)) return EBB_OK;
-    return ebb__fail(EBB_E_SHAPE, "vector %lld is %s %s, its input %s %s", (long long)i,
-                     ebb_dtype_name(ebb_dtype_of(v)), ebb__shape_text(th, sizeof th, &have),
-                     ebb_dtype_name(ebb_dtype_of(input)),
-                     ebb__shape_text(tw, sizeof tw, &want));
-}
-
-static ebb_status hvp_run(ebb_tensor **hv_out, ebb_tensor *loss, ebb_tensor *const *inputs,
-                          ebb_tensor *const *v, int64_t n, ebb_tensor **g)
-{
-    ebb__backward_args first = {.roots = &loss, .n_roots = 1, .inputs = inputs, .n_inputs = n};
-    EBB_TRY(grad_checked(g, &first, &(ebb_grad_options){.create_graph = true}));
-    /* Gradients that do not depend on the inputs (a linear loss) have Hessian 0. */
-    ebb_tensor **root = g + n, **seed = g + 2 * n;
-    int64_t n_roots = 0;
-    for (int64_t i = 0; i < n; i++) {
-        EBB_TRY(vector_check(v[i], inputs[i], i));
-        if (!ebb_requires_grad(g[i])) continue;
-        root[n_roots] = g[i];
-        seed[n_roots++] = v[i];
-    }
-    ebb__backward_args second = {
-        .roots = root, .seeds = seed, .n_roots = n_roots, .inputs = inputs, .n_inputs = n};
-    for (int64_t i = 0; i < n; i++) hv_out[i] = EBB_NONE;
-    if (n_roots)
-        EBB_TRY(grad_checked(hv_out, &second,
-                             &(ebb_grad_options){.keep_graph = true, .allow_unused = true}));
-    for (int64_t i = 0; i < n; i++)
-        if (hv_out[i] == EBB_NONE && !(hv_out[i] = ebb__zeros_like(ebb__slot_raw(inputs[i]))))
-            return ebb_error_status();
-    return EBB_OK;
-}
-
-ebb_status(ebb_hvp)(ebb_tensor **hv_out, ebb_tensor *loss, ebb_tensor *const *inputs,
-                    ebb_tensor *const *v, int64_t n)
-{
-    const char *outer = ebb__error_op_set("hvp");
-    for (int64_t i = 0; hv_out && i < n; i++) hv_out[i] = NULL;
-    ebb_status status = list_check("inputs", inputs, n);
-    if (status == EBB_OK) status = list_check("vectors", v, n);
-    if (status == EBB_OK && !hv_out) status = ebb__null_argument("ebb_hvp", "hv_out");
-    if (status == EBB_OK) status = ebb__scope_required();
-    ebb_tensor **work = NULL;
-    if (status == EBB_OK && !(work = calloc(3 * (size_t)n, sizeof *work)))
-        status = ebb__fail(EBB_E_NOMEM, "memory for %lld gradients was refused", (long long)n);
-    if (status == EBB_OK) {
-        ebb_scope scope = ebb_scope_begin(0, NULL);
-        status = hvp_run(hv_out, loss, inputs, v, n, work);
-        for (int64_t i = 0; i < n; i++)
-            hv_out[i] = status == EBB_OK ? ebb_escape(scope, hv_out[i]) : NULL;
-        ebb_scope_end(scope);
-    }
-    free(work);
+    ebb_status status = ebb__grad_run(grads_out, &a, options);
     ebb__error_op_set(outer);
     return status;
 }
