@@ -447,6 +447,55 @@ static inline EBB_NODISCARD ebb_status ebb__hvp_at(const char *file, int32_t lin
     return result_;
 }
 #define ebb_hvp(...) ebb__hvp_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__jvp_at(const char *file, int32_t line,
+                                                   ebb_tensor **jv_out,
+                                                   ebb_tensor *const *roots, int64_t n_roots,
+                                                   ebb_tensor *const *inputs,
+                                                   ebb_tensor *const *v, int64_t n_inputs)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_jvp)(jv_out, roots, n_roots, inputs, v, n_inputs);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_jvp(...) ebb__jvp_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__jacobian_at(const char *file, int32_t line,
+                                                        ebb_tensor **jacobian_out,
+                                                        ebb_tensor *root,
+                                                        ebb_tensor *const *inputs,
+                                                        int64_t n_inputs,
+                                                        const ebb_jacobian_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_jacobian)(jacobian_out, root, inputs, n_inputs, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_jacobian(...) ebb__jacobian_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__hessian_at(const char *file, int32_t line,
+                                                       ebb_tensor **hessian_out,
+                                                       ebb_tensor *loss,
+                                                       ebb_tensor *const *inputs, int64_t n)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_hessian)(hessian_out, loss, inputs, n);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hessian(...) ebb__hessian_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__gradcheck_at(const char *file, int32_t line,
+                                                         ebb_gradcheck_report *report,
+                                                         ebb_function fn, void *user,
+                                                         ebb_tensor *const *inputs,
+                                                         int64_t n_inputs,
+                                                         const ebb_gradcheck_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_gradcheck)(report, fn, user, inputs, n_inputs, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_gradcheck(...) ebb__gradcheck_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__discard_graph_at(const char *file, int32_t line,
                                                              ebb_tensor *root)
 {
