@@ -10,6 +10,7 @@
 #include <ebb/extend.h>
 #include <ebb/grad.h>
 #include <ebb/hook.h>
+#include <ebb/memory.h>
 #include <ebb/nn.h>
 #include <ebb/ops.h>
 #include <ebb/optim.h>

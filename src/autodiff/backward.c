@@ -336,6 +336,8 @@ static ebb_status backward_walk(ebb__backward *b)
     if (status == EBB_OK) status = nodes_run(b);
     if (status == EBB_OK) status = a->inputs ? results_finish(b) : ebb__commit_all(b);
     ebb_scope_end(scope);
+    for (int64_t i = 0; b->walk.keep && i < b->walk.n_nodes; i++)
+        ebb__region_saves_drop(record_of(b, i));
     if (status != EBB_OK && claimed && !b->walk.keep) ebb__error_append("; its graph is spent");
     if (status != EBB_OK && b->committed) ebb__error_append("; some gradients were added");
     return status;

@@ -53,6 +53,7 @@ static ebb__record *inputs_use(ebb__memory *m, ebb__value *v)
                 if (!elsewhere_use(in)) unsound = r;
                 continue;
             }
+            ebb__big_of(in)->n_deps++;
             if (atomic_fetch_add_explicit(&in->uses, 1, memory_order_relaxed) != 0) continue;
             EBB_ASSERT(in->state == EBB__VALUE_DROPPED);
             atomic_fetch_add_explicit(&in->refs, 1, memory_order_relaxed);

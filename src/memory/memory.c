@@ -294,6 +294,7 @@ ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes)
 
 void ebb__list_insert(ebb__memory *m, ebb__big *b)
 {
+    b->serial = ++m->serial;
     b->next = m->all;
     b->prev = &m->all;
     if (b->next) b->next->prev = &b->next;

@@ -42,7 +42,10 @@ struct ebb__big {
 #if EBB_CHECK >= 3
     uint64_t content; /* a hash of the bytes last given up; 0: none */
 #endif
-    uint64_t made_at;      /* when, by the memory's clock */
+    bool again;       /* made in a region that has ended: given up whenever nobody holds it */
+    uint32_t n_deps;  /* of its uses, those by dropped values of its memory; under the mutex */
+    uint64_t serial;  /* in the order of the list, which begins with the newest */
+    uint64_t made_at; /* when, by the memory's clock */
     atomic_ullong read_at; /* by an operation of the main program; 0: not yet */
     atomic_ullong next_at; /* when it will be read; not later than now: not known */
 };
@@ -87,6 +90,7 @@ struct ebb__memory {
     uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
     size_t lower_bound,
         known_bytes; /* the largest working set seen; a budget that has served */
+    uint64_t serial;
     ebb__big *all;
     ebb__large *large;
     ebb__big *idle;    /* uses have become 0 */

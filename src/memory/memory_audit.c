@@ -66,6 +66,7 @@ static const char *value_check(const ebb__value *v)
     size_t least = (uses > 0) + n_reads;
     if (refs < least || (refs > least && !apart)) return "a value's refs are miscounted";
     if (n_needs && (!apart || !v->data)) return "a value is needed elsewhere and is not there";
+    if (((const ebb__big *)v)->n_deps != n_uses) return "dependents are miscounted";
     if (uses < n_uses + n_needs) return "a dropped value does not hold its inputs";
     return recipe_check(v);
 }

@@ -50,6 +50,14 @@ void ebb__value_unlock(ebb__value *v);
 /* True the first time in the search of this number; v is not tiny. */
 bool ebb__value_visit(ebb__value *v, uint32_t number);
 
+/* ---- regions ----------------------------------------------------------------------------- */
+/* A number of the context's memory: values made later have higher ones. */
+uint64_t ebb__region_start(ebb_context *ctx);
+/* Gives up what was made since and only saves and dropped values need. */
+void ebb__region_end(ebb_context *ctx, uint64_t start);
+/* The record's saves were read and are kept: those of regions that ended go again. */
+void ebb__region_saves_drop(ebb__record *r);
+
 /* ---- the clock --------------------------------------------------------------------------- */
 /* Estimated nanoseconds of the main program's work so far. */
 uint64_t ebb__clock(const ebb_context *ctx);

@@ -129,6 +129,8 @@ void ebb__inputs_unuse(ebb__memory *m, ebb__record *r)
         if (!in || in->tiny) continue;
         if (ebb__is_elsewhere(m, in))
             atomic_fetch_sub_explicit(&ebb__big_of(in)->n_needs, 1, memory_order_release);
+        else
+            ebb__big_of(in)->n_deps--;
         ebb__use_drop(m, in);
     }
 }
