@@ -550,6 +550,26 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_det(ebb_tensor *a);
 EBB_API EBB_NODISCARD ebb_status ebb_slogdet(ebb_tensor **sign_out, ebb_tensor **logabsdet_out,
                                              ebb_tensor *a);
 
+typedef struct ebb_fft_options {
+    int64_t n; /* length of the real data: what is given is cut or followed by zeros; 0: as
+            it is, or twice the spectrum less 2 */
+    int64_t norm; /* where to divide by n: EBB_FFT_BACKWARD (0: in irfft), EBB_FFT_ORTHO (by
+            its root, in both) or EBB_FFT_FORWARD (in rfft) */
+    uint64_t reserved[4]; /* zero */
+} ebb_fft_options;
+/* The Fourier transform of real x along an axis, its first n / 2 + 1 values: out[..., k,
+ * ...] = sum over j of x[..., j, ...] exp(-2 pi i j k / n); complex numbers as a last axis
+ * of 2.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_rfft(ebb_tensor *x, int64_t axis,
+                                           const ebb_fft_options *options);
+
+/* The real data whose rfft along an axis is x, (..., 2); the imaginary part of the first
+ * value, and for even n of the last, is not read.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_irfft(ebb_tensor *x, int64_t axis,
+                                            const ebb_fft_options *options);
+
 typedef struct ebb_conv2d_options {
     int64_t stride[2]; /* rows, columns; 0: 1 */
     int64_t padding[2]; /* zeros on each side */
@@ -2656,6 +2676,26 @@ static inline EBB_NODISCARD ebb_status ebb__slogdet_at(const char *file, int32_t
     return result_;
 }
 #define ebb_slogdet(...) ebb__slogdet_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__rfft_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, int64_t axis,
+                                                     const ebb_fft_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_rfft)(x, axis, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_rfft(...) ebb__rfft_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__irfft_at(const char *file, int32_t line,
+                                                      ebb_tensor *x, int64_t axis,
+                                                      const ebb_fft_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_irfft)(x, axis, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_irfft(...) ebb__irfft_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__conv2d_at(const char *file, int32_t line,
                                                        ebb_tensor *x, ebb_tensor *w,
                                                        ebb_tensor *b,

@@ -1403,6 +1403,52 @@ ebb_status ebb_slogdet(ebb_tensor **sign_out, ebb_tensor **logabsdet_out, ebb_te
     return ebb__call_outs(out, 2, &ebb__op_slogdet, NULL, 1, in);
 }
 
+struct rfft_attr {
+    int64_t n;
+    int64_t norm;
+    int64_t axis;
+};
+_Static_assert(sizeof(struct rfft_attr) == 24, "rfft");
+_Static_assert(offsetof(struct rfft_attr, n) == 0, "rfft");
+_Static_assert(offsetof(struct rfft_attr, norm) == 8, "rfft");
+_Static_assert(offsetof(struct rfft_attr, axis) == 16, "rfft");
+ebb_tensor *ebb_rfft(ebb_tensor *x, int64_t axis, const ebb_fft_options *options)
+{
+    struct rfft_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_rfft, options->reserved) != EBB_OK) return NULL;
+        attr.n = options->n;
+        attr.norm = options->norm;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_rfft, &attr, 1, in);
+}
+
+struct irfft_attr {
+    int64_t n;
+    int64_t norm;
+    int64_t axis;
+};
+_Static_assert(sizeof(struct irfft_attr) == 24, "irfft");
+_Static_assert(offsetof(struct irfft_attr, n) == 0, "irfft");
+_Static_assert(offsetof(struct irfft_attr, norm) == 8, "irfft");
+_Static_assert(offsetof(struct irfft_attr, axis) == 16, "irfft");
+ebb_tensor *ebb_irfft(ebb_tensor *x, int64_t axis, const ebb_fft_options *options)
+{
+    struct irfft_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_irfft, options->reserved) != EBB_OK) return NULL;
+        attr.n = options->n;
+        attr.norm = options->norm;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_irfft, &attr, 1, in);
+}
+
 struct conv2d_attr {
     int64_t stride[2];
     int64_t padding[2];
