@@ -204,7 +204,7 @@ static void attention_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *i
 {
     (void)n_in;
     const attention_attr *a = attr;
-    ebb_shape batch;
+    ebb_shape batch = {.n_dims = 0};
     v->status = attention_batch(&batch, in);
     if (v->status != EBB_OK) return;
     int64_t l = ebb_dim(in[0], -2), s = ebb_dim(in[1], -2), d = ebb_dim(in[0], -1);

@@ -81,7 +81,7 @@ static void conv_transpose_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *con
     (void)n_in;
     int64_t n = (v->op->attr_bytes / (int64_t)sizeof(int64_t) - 1) / 4;
     ebb_shape x = ebb_shape_get(in[0]), w = ebb_shape_get(in[1]);
-    ebb__conv_grad_attr a;
+    ebb__conv_grad_attr a = {.shape.n_dims = 0};
     v->status = transposed_attr(&a, &x, &w, attr, n);
     if (v->status != EBB_OK) return;
     out[0] = EBB_EMIT(v, conv_grad_input, &a, in[0], in[1]);

@@ -321,7 +321,7 @@ static void pixel_shuffle_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *cons
 {
     (void)n_in;
     int64_t r = ((const shuffle_attr *)attr)->factor;
-    ebb_shape x = ebb_shape_get(in[0]), f;
+    ebb_shape x = ebb_shape_get(in[0]), f = {.n_dims = 0};
     v->status = shuffle_sides(&f, &x, r, true);
     if (v->status != EBB_OK) return;
     int64_t channels = f.dims[1] / (r * r), h = f.dims[2], w = f.dims[3], n = x.n_dims;
@@ -337,7 +337,7 @@ static void pixel_unshuffle_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *co
 {
     (void)n_in;
     int64_t r = ((const shuffle_attr *)attr)->factor;
-    ebb_shape x = ebb_shape_get(in[0]), f;
+    ebb_shape x = ebb_shape_get(in[0]), f = {.n_dims = 0};
     v->status = shuffle_sides(&f, &x, r, false);
     if (v->status != EBB_OK) return;
     int64_t channels = f.dims[1], h = f.dims[2] / r, w = f.dims[3] / r, n = x.n_dims;
