@@ -4,14 +4,21 @@ A sample is an operation, its attributes, input values, results, and the gradien
 a fixed cotangent (element j of result k: cos(0.7 j + k + 0.3)). Everything is f64.
 SPDX-License-Identifier: MIT
 """
+
 import math
 import os
 import sys
 
 import torch
 
-DTYPES = {torch.float64: "f64", torch.float32: "f32", torch.int64: "i64", torch.int32: "i32",
-          torch.uint8: "u8", torch.bool: "bool"}
+DTYPES = {
+    torch.float64: "f64",
+    torch.float32: "f32",
+    torch.int64: "i64",
+    torch.int32: "i32",
+    torch.uint8: "u8",
+    torch.bool: "bool",
+}
 OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "tests", "golden")
 
 
@@ -48,8 +55,10 @@ class Family:
 
     def write(self):
         os.makedirs(OUT, exist_ok=True)
-        head = [f"# {self.name}.txt - made by scripts/golden/ops/make.py; see tests/golden/test_golden.c",
-                "# SPDX-License-Identifier: MIT"]
+        head = [
+            f"# {self.name}.txt - made by scripts/golden/ops/make.py; see tests/golden/test_golden.c",
+            "# SPDX-License-Identifier: MIT",
+        ]
         with open(os.path.join(OUT, self.name + ".txt"), "w") as out:
             out.write("\n".join(head + self.lines) + "\n")
 
@@ -80,10 +89,15 @@ class Family:
         roots = [(k, y) for k, y in enumerate(got) if y.requires_grad]
         wanted = [k for k, leaf in enumerate(leaves) if leaf]
         if roots and wanted:
-            seeds = [torch.tensor([math.cos(0.7 * j + k + 0.3) for j in range(y.numel())],
-                                  dtype=torch.float64).reshape(y.shape) for k, y in roots]
-            grads = torch.autograd.grad([y for _, y in roots], [made[k] for k in wanted], seeds,
-                                        allow_unused=True)
+            seeds = [
+                torch.tensor(
+                    [math.cos(0.7 * j + k + 0.3) for j in range(y.numel())], dtype=torch.float64
+                ).reshape(y.shape)
+                for k, y in roots
+            ]
+            grads = torch.autograd.grad(
+                [y for _, y in roots], [made[k] for k in wanted], seeds, allow_unused=True
+            )
             for k, g in zip(wanted, grads):
                 self._values(f"grad {k}", torch.zeros_like(made[k]) if g is None else g)
         self.lines.append("end")

@@ -1,6 +1,7 @@
 """linear_algebra.py - products of matrices.
 SPDX-License-Identifier: MIT
 """
+
 import torch
 import torch.nn.functional as F
 
@@ -8,9 +9,24 @@ from golden import f, wave
 
 
 def products(g):
-    for x, y in (("3x4", "4x2"), ("3", "3"), ("2x3", "3"), ("3", "3x2"), ("2x2x3", "3x2"), ("2x1x2x3", "2x3x2"), ("0x3", "3x2"), ("2x0", "0x2")):
+    for x, y in (
+        ("3x4", "4x2"),
+        ("3", "3"),
+        ("2x3", "3"),
+        ("3", "3x2"),
+        ("2x2x3", "3x2"),
+        ("2x1x2x3", "2x3x2"),
+        ("0x3", "3x2"),
+        ("2x0", "0x2"),
+    ):
         g.case("matmul", torch.matmul, x, y)
-    for x, w, bias in (("3x4", "2x4", "2"), ("2x3x2", "4x2", "4"), ("4", "2x4", "2"), ("0x3", "2x3", "2"), ("3x4", "2x4", None)):
+    for x, w, bias in (
+        ("3x4", "2x4", "2"),
+        ("2x3x2", "4x2", "4"),
+        ("4", "2x4", "2"),
+        ("0x3", "2x3", "2"),
+        ("3x4", "2x4", None),
+    ):
         g.case("linear", lambda t, m, c: F.linear(t, m, c), x, w, bias)
     for x, y in (("3x4", "4"), ("1x2", "2"), ("2x1", "1"), ("0x3", "3"), ("2x0", "0")):
         g.case("mv", torch.mv, x, y)
@@ -18,13 +34,41 @@ def products(g):
         g.case("dot", torch.dot, x, y)
     for x, y in (("3", "2"), ("1", "4"), ("0", "2"), ("2", "0"), ("4", "3")):
         g.case("outer", torch.outer, x, y)
-    for x, y in (("2x3x4", "2x4x2"), ("1x2x2", "1x2x2"), ("3x1x2", "3x2x1"), ("0x2x3", "0x3x2"), ("2x2x0", "2x0x2")):
+    for x, y in (
+        ("2x3x4", "2x4x2"),
+        ("1x2x2", "1x2x2"),
+        ("3x1x2", "3x2x1"),
+        ("0x2x3", "0x3x2"),
+        ("2x2x0", "2x0x2"),
+    ):
         g.case("bmm", torch.bmm, x, y)
     for bt, al in ((1, 1), (0.5, 2), (0, 1), (-1, 0.25), (2, 0)):
-        g.case("addmm", lambda c, x, y: torch.addmm(c, x, y, beta=bt, alpha=al), "3x2", "3x4", "4x2", attr=f"beta={bt} alpha={al}")
-        g.case("baddbmm", lambda c, x, y: torch.baddbmm(c, x, y, beta=bt, alpha=al), "2x3x2", "2x3x4", "2x4x2", attr=f"beta={bt} alpha={al}")
-    for eq, xs in (("ij,jk->ik", ("2x3", "3x4")), ("ii->", ("3x3",)), ("ij->ji", ("2x3",)), ("bij,bjk->bik", ("2x2x3", "2x3x2")),
-                   ("i,j->ij", ("3", "2")), ("...ij,...jk->...ik", ("2x2x3", "3x2")), ("ij,jk,kl->il", ("2x3", "3x2", "2x2")), ("ij,ij->", ("2x3", "2x3"))):
+        g.case(
+            "addmm",
+            lambda c, x, y: torch.addmm(c, x, y, beta=bt, alpha=al),
+            "3x2",
+            "3x4",
+            "4x2",
+            attr=f"beta={bt} alpha={al}",
+        )
+        g.case(
+            "baddbmm",
+            lambda c, x, y: torch.baddbmm(c, x, y, beta=bt, alpha=al),
+            "2x3x2",
+            "2x3x4",
+            "2x4x2",
+            attr=f"beta={bt} alpha={al}",
+        )
+    for eq, xs in (
+        ("ij,jk->ik", ("2x3", "3x4")),
+        ("ii->", ("3x3",)),
+        ("ij->ji", ("2x3",)),
+        ("bij,bjk->bik", ("2x2x3", "2x3x2")),
+        ("i,j->ij", ("3", "2")),
+        ("...ij,...jk->...ik", ("2x2x3", "3x2")),
+        ("ij,jk,kl->il", ("2x3", "3x2", "2x2")),
+        ("ij,ij->", ("2x3", "2x3")),
+    ):
         g.case("einsum", lambda *t: torch.einsum(eq, *t), *xs, attr=f"equation={eq}")
 
 
@@ -34,8 +78,13 @@ def positive_definite(n, k=0, batch=None):
 
 
 def solvers(g):
-    well = [wave("3x3") + 3 * torch.eye(3, dtype=torch.float64), wave("1x1") + 2, wave("2x2x2") + 3 * torch.eye(2, dtype=torch.float64),
-            f(4, -2, 1, 1, shape=(2, 2)), wave("4x4", 2) + 3 * torch.eye(4, dtype=torch.float64)]
+    well = [
+        wave("3x3") + 3 * torch.eye(3, dtype=torch.float64),
+        wave("1x1") + 2,
+        wave("2x2x2") + 3 * torch.eye(2, dtype=torch.float64),
+        f(4, -2, 1, 1, shape=(2, 2)),
+        wave("4x4", 2) + 3 * torch.eye(4, dtype=torch.float64),
+    ]
     for a in well:
         g.case("inverse", torch.linalg.inv, a)
         g.case("det", torch.linalg.det, a)
@@ -45,8 +94,20 @@ def solvers(g):
     g.case("cholesky", torch.linalg.cholesky, positive_definite(2, 1, 2))
     for a, y in ((well[0], "3"), (well[0], "3x2"), (well[2], "2x2x3"), (well[3], "2x1"), (well[4], "4")):
         g.case("solve", torch.linalg.solve, a, y)
-    for a, y, up in ((well[0], "3x2", 0), (well[0], "3x1", 1), (well[2], "2x2x3", 0), (well[3], "2x2", 1), (well[4], "4x1", 0)):
-        g.case("triangular_solve", lambda t, r: torch.linalg.solve_triangular(t, r, upper=bool(up)), a, y, attr=f"upper={up}")
+    for a, y, up in (
+        (well[0], "3x2", 0),
+        (well[0], "3x1", 1),
+        (well[2], "2x2x3", 0),
+        (well[3], "2x2", 1),
+        (well[4], "4x1", 0),
+    ):
+        g.case(
+            "triangular_solve",
+            lambda t, r: torch.linalg.solve_triangular(t, r, upper=bool(up)),
+            a,
+            y,
+            attr=f"upper={up}",
+        )
 
 
 def write(g):

@@ -1,6 +1,7 @@
 """losses.py - losses, means over all elements.
 SPDX-License-Identifier: MIT
 """
+
 import torch
 import torch.nn.functional as F
 
@@ -26,8 +27,20 @@ def classes(g):
     g.case("cross_entropy", F.cross_entropy, "3x4", ids)
     g.case("cross_entropy", F.cross_entropy, "4", i(2, shape=()))
     g.case("cross_entropy", F.cross_entropy, "2x3x2", i(0, 2, 1, 1, shape=(2, 2)))
-    g.case("cross_entropy", lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1), "3x4", ids, attr="label_smoothing=0.1")
-    g.case("cross_entropy", lambda x, y: F.cross_entropy(x, y, ignore_index=2), "3x4", ids, attr="ignore=1 ignore_index=2")
+    g.case(
+        "cross_entropy",
+        lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1),
+        "3x4",
+        ids,
+        attr="label_smoothing=0.1",
+    )
+    g.case(
+        "cross_entropy",
+        lambda x, y: F.cross_entropy(x, y, ignore_index=2),
+        "3x4",
+        ids,
+        attr="ignore=1 ignore_index=2",
+    )
     g.case("cross_entropy", F.cross_entropy, f(1000, 0, 0, 1000, shape=(2, 2)), i(0, 0))
     g.case("nll", F.nll_loss, "3x4", ids)
     g.case("nll", F.nll_loss, "4", i(2, shape=()))

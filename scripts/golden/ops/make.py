@@ -4,6 +4,7 @@
 Run by hand where PyTorch and SciPy can be imported; what it writes is committed.
 SPDX-License-Identifier: MIT
 """
+
 import importlib
 import os
 import sys

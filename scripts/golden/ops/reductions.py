@@ -1,12 +1,18 @@
 """reductions.py - sums, extremes, statistics, scans; tensors made of nothing.
 SPDX-License-Identifier: MIT
 """
+
 import torch
 
 from golden import INF, NAN, b, f, i, wave
 
-AXES = (("3x4", "0", [0], False), ("3x4", "-1", [-1], True), ("2x3x2", "0,2", [0, 2], False),
-        ("2x3x2", "all", [0, 1, 2], False), ("1", "0", [0], False))
+AXES = (
+    ("3x4", "0", [0], False),
+    ("3x4", "-1", [-1], True),
+    ("2x3x2", "0,2", [0, 2], False),
+    ("2x3x2", "all", [0, 1, 2], False),
+    ("1", "0", [0], False),
+)
 
 
 def attr(axes, keep):
@@ -14,8 +20,13 @@ def attr(axes, keep):
 
 
 def over_axes(g):
-    fns = {"sum": torch.sum, "mean": torch.mean, "amax": torch.amax, "amin": torch.amin,
-           "logsumexp": torch.logsumexp}
+    fns = {
+        "sum": torch.sum,
+        "mean": torch.mean,
+        "amax": torch.amax,
+        "amin": torch.amin,
+        "logsumexp": torch.logsumexp,
+    }
     for name, fn in fns.items():
         for x, a, dims, keep in AXES:
             g.case(name, lambda t: fn(t, dim=dims, keepdim=keep), x, attr=attr(a, keep))
@@ -28,32 +39,56 @@ def over_axes(g):
     g.case("sum", lambda t: t.sum(0), "0x3", attr="axes=0")
     g.case("mean", lambda t: t.mean(0), "0x3", attr="axes=0")
     for x, a, dims, keep in AXES:
+
         def prod(t):
             for d in sorted((d % t.dim() for d in dims), reverse=True):
                 t = t.prod(d, keepdim=keep)
             return t
+
         g.case("prod", prod, x, attr=attr(a, keep))
     g.case("prod", lambda t: t.prod(0), f(2, 0, 3), attr="axes=0")
     g.case("prod", lambda t: t.prod(0), f(2, 0, 0), attr="axes=0")
     for name in ("any", "all"):
         fn = getattr(torch, name)
-        for x, a, d in ((b(1, 0, 1), "0", 0), (b(0, 0, shape=(1, 2)), "1", 1), (f(0, 1, shape=(2, 1)), "0", 0),
-                        (i(0, 0), "all", 0), (b(shape=(0, 2)), "0", 0)):
+        for x, a, d in (
+            (b(1, 0, 1), "0", 0),
+            (b(0, 0, shape=(1, 2)), "1", 1),
+            (f(0, 1, shape=(2, 1)), "0", 0),
+            (i(0, 0), "all", 0),
+            (b(shape=(0, 2)), "0", 0),
+        ):
             g.case(name, lambda t: fn(t, d), x, attr=f"axes={a}")
     for name in ("var", "std"):
         fn = getattr(torch, name)
         for x, a, dims, keep in AXES[:4]:
             g.case(name, lambda t: fn(t, dim=dims, keepdim=keep), x, attr=attr(a, keep))
-            g.case(name, lambda t: fn(t, dim=dims, correction=0, keepdim=keep), x,
-                   attr=attr(a, keep) + " population=1")
+            g.case(
+                name,
+                lambda t: fn(t, dim=dims, correction=0, keepdim=keep),
+                x,
+                attr=attr(a, keep) + " population=1",
+            )
     for name in ("argmax", "argmin"):
         fn = getattr(torch, name)
-        for x, a, d in ((wave("3x4"), "0", 0), (wave("3x4"), "-1", -1), (wave("2x3"), "all", None),
-                        (f(1, 3, 3), "0", 0), (f(2, NAN, 5), "0", 0)):
-            g.case(name, lambda t: fn(t, d) if d is not None else fn(t), x, attr=f"axes={a}", gradient=False)
+        for x, a, d in (
+            (wave("3x4"), "0", 0),
+            (wave("3x4"), "-1", -1),
+            (wave("2x3"), "all", None),
+            (f(1, 3, 3), "0", 0),
+            (f(2, NAN, 5), "0", 0),
+        ):
+            g.case(
+                name, lambda t: fn(t, d) if d is not None else fn(t), x, attr=f"axes={a}", gradient=False
+            )
     for name in ("max", "min"):
         fn = getattr(torch, name)
-        for x, d in ((wave("3x4"), 0), (wave("3x4"), -1), (f(1, 3, 3), 0), (f(2, NAN, 5), 0), (i(4, 2, 9), 0)):
+        for x, d in (
+            (wave("3x4"), 0),
+            (wave("3x4"), -1),
+            (f(1, 3, 3), 0),
+            (f(2, NAN, 5), 0),
+            (i(4, 2, 9), 0),
+        ):
             g.case(name, lambda t: tuple(fn(t, d)), x, attr=f"axes={d}")
 
 
@@ -74,8 +109,11 @@ def made(g):
     for x in (wave("2x3"), wave(""), i(1, 2), wave("0x2"), b(1, 0)):
         g.case("full_like", lambda t: torch.full_like(t, 1), x, attr="value=1", gradient=False)
     for a, e, st in ((0, 5, 1), (1, 2, 0.25), (5, 0, -2), (0, 0, 1), (-1, 1.1, 0.5)):
-        g.case("arange", lambda: torch.arange(a, e, st, dtype=torch.float64),
-               attr=f"dtype=f64 start={a} stop={e} step={st}")
+        g.case(
+            "arange",
+            lambda: torch.arange(a, e, st, dtype=torch.float64),
+            attr=f"dtype=f64 start={a} stop={e} step={st}",
+        )
     for n in (1, 2, 3, 0, 4):
         g.case("eye", lambda: torch.eye(n, dtype=torch.float64), attr=f"dtype=f64 n={n}")
 
