@@ -11,7 +11,16 @@ extern "C" {
 
 typedef struct ebb_vjp ebb_vjp; /* one application of a backward rule */
 
-enum { EBB_CUSTOM_STRIDED = 1, EBB_CUSTOM_NO_RECOMPUTE = 2 };
+enum {
+    EBB_CUSTOM_STRIDED = 1,      /* inputs come with any strides */
+    EBB_CUSTOM_NO_RECOMPUTE = 2, /* what it gives cannot be made again: it keeps state, or reads
+                                    what is not an input. Random numbers need not be kept so:
+                                    take them from a seed in the attributes */
+    EBB_CUSTOM_CHEAP = 4,        /* redoing costs about a pass over the operands */
+    EBB_CUSTOM_BROADCAST = 8 /* with STRIDED: inputs broadcast as in NumPy to output 0, where
+                                    repeated with stride 0, and are promoted to one dtype;
+                                    gradients are summed back */
+};
 /* Bits of need[i]: the inputs, outputs and by-products that the gradient of input i reads. */
 #define EBB_NEED_IN(i) (1u << (i))
 #define EBB_NEED_OUT(k) (1u << (8 + (k)))
@@ -30,6 +39,8 @@ typedef struct ebb_custom {
     ebb_status (*vjp)(ebb_vjp *v, const void *attr); /* NULL: not differentiable */
     /* Needed for create_graph where vjp reads a floating by-product. */
     ebb_status (*vjp_composed)(ebb_vjp *v, const void *attr);
+    uint32_t
+        optional; /* bit i: input i may be EBB_NONE; its view has dtype 0, its data is NULL */
     uint64_t reserved[4];
 } ebb_custom;
 
@@ -40,6 +51,9 @@ EBB_API ebb_tensor *ebb_vjp_in(ebb_vjp *v, int32_t i);
 EBB_API ebb_tensor *ebb_vjp_out(ebb_vjp *v, int32_t k);
 EBB_API ebb_tensor *ebb_vjp_aux(ebb_vjp *v, int32_t k);
 EBB_API bool ebb_vjp_wants(ebb_vjp *v, int32_t i);
+/* Of any input, whether its values were saved or not; of an absent one no dimensions and 0. */
+EBB_API ebb_shape ebb_vjp_in_shape(ebb_vjp *v, int32_t i);
+EBB_API ebb_dtype ebb_vjp_in_dtype(ebb_vjp *v, int32_t i);
 /* The gradient of input i; summed back to its shape where it was broadcast. */
 EBB_API void ebb_vjp_give(ebb_vjp *v, int32_t i, ebb_tensor *g);
 

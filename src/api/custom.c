@@ -85,6 +85,16 @@ static ebb_status custom_check(const ebb_custom *c)
             "are allowed",
             c->name, (int)c->n_in, (int)c->n_out, (int)c->n_aux, EBB__MAX_IN, EBB__MAX_OUT,
             EBB__MAX_AUX);
+    uint32_t flags =
+        EBB_CUSTOM_STRIDED | EBB_CUSTOM_NO_RECOMPUTE | EBB_CUSTOM_CHEAP | EBB_CUSTOM_BROADCAST;
+    if (c->flags & ~flags || c->optional >> c->n_in)
+        return ebb__fail(EBB_E_RANGE,
+                         "%s has flags %u and optional inputs %u: flags to %u and "
+                         "bits of its %d inputs are known",
+                         c->name, (unsigned)c->flags, (unsigned)c->optional, (unsigned)flags,
+                         (int)c->n_in);
+    if (c->flags & EBB_CUSTOM_BROADCAST && !(c->flags & EBB_CUSTOM_STRIDED))
+        return ebb__fail(EBB_E_MISUSE, "%s broadcasts: it must be EBB_CUSTOM_STRIDED", c->name);
     if (c->attr_bytes > 4096)
         return ebb__fail(EBB_E_RANGE, "%s has %zu bytes of attributes, 4096 are allowed",
                          c->name, c->attr_bytes);
@@ -98,7 +108,7 @@ static bool same_custom(const custom_op *k, const ebb_custom *c)
            o->n_out == c->n_out && o->n_aux == c->n_aux && o->attr_bytes == c->attr_bytes &&
            o->flags == c->flags && memcmp(o->need, c->need, sizeof o->need) == 0 &&
            o->shape == c->shape && o->forward == c->forward && o->vjp == c->vjp &&
-           o->vjp_composed == c->vjp_composed;
+           o->vjp_composed == c->vjp_composed && o->optional == c->optional;
 }
 
 static void custom_fill(custom_op *k, const ebb_custom *c, int32_t id)
@@ -122,6 +132,9 @@ static void custom_fill(custom_op *k, const ebb_custom *c, int32_t id)
                      .vjp_composed = c->vjp_composed ? custom_vjp_composed : NULL};
     if (c->flags & EBB_CUSTOM_STRIDED) k->op.flags |= EBB_OP_STRIDED;
     if (c->flags & EBB_CUSTOM_NO_RECOMPUTE) k->op.flags |= EBB_OP_NO_RECOMPUTE;
+    if (c->flags & EBB_CUSTOM_CHEAP) k->op.bound = EBB_BOUND_MEMORY;
+    if (c->flags & EBB_CUSTOM_BROADCAST) k->op.flags |= EBB_OP_BROADCAST;
+    k->op.optional = (uint8_t)c->optional;
     memcpy(k->op.need, c->need, sizeof k->op.need);
     memcpy(k->op.arg, arg, sizeof arg);
 }
@@ -189,8 +202,14 @@ static ebb_status apply_checked(ebb_tensor **out, const ebb_custom *op, ebb_tens
     if (!in) return ebb__null_argument("ebb_apply", "in");
     EBB_TRY(custom_check(op));
     if (op->attr_bytes && !attr) return ebb__null_argument("ebb_apply", "attr");
-    ebb_context *ctx = ebb_context_of(in[0]);
-    if (!ctx) return ebb_error_status();
+    ebb_context *ctx = NULL;
+    for (int32_t i = 0; i < op->n_in && !ctx; i++) {
+        if (in[i] == EBB_NONE && op->optional >> i & 1) continue;
+        const ebb__slot *s = ebb__slot_of(in[i], op->name, "an input");
+        if (!s) return ebb_error_status();
+        ctx = s->ctx;
+    }
+    if (!ctx) return ebb__fail(EBB_E_MISUSE, "%s was given no tensor", op->name);
     const ebb_op *descriptor = custom_find(ctx->root, op);
     if (!descriptor) return ebb_error_status();
     /* A callback may let go of what the caller gave: the engine holds it meanwhile. */
@@ -243,6 +262,18 @@ ebb_tensor *ebb_vjp_aux(ebb_vjp *v, int32_t k)
 bool ebb_vjp_wants(ebb_vjp *v, int32_t i)
 {
     return !no_rule(v, "ebb_vjp_wants") && v->host->wants(v, i);
+}
+
+ebb_shape ebb_vjp_in_shape(ebb_vjp *v, int32_t i)
+{
+    bool known = !no_rule(v, "ebb_vjp_in_shape") && i >= 0 && i < v->n_in;
+    return known ? v->host->in_shape(v, i) : (ebb_shape){0};
+}
+
+ebb_dtype ebb_vjp_in_dtype(ebb_vjp *v, int32_t i)
+{
+    bool known = !no_rule(v, "ebb_vjp_in_dtype") && i >= 0 && i < v->n_in;
+    return known ? v->host->in_dtype(v, i) : (ebb_dtype)0;
 }
 
 void ebb_vjp_give(ebb_vjp *v, int32_t i, ebb_tensor *g)
