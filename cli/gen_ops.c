@@ -1,7 +1,8 @@
 /* gen_ops.c - writes what follows from the table of operations.
  *
  * gen_ops ROOT writes ROOT/include/ebb/ops.h, ROOT/include/ebb/sites.h, ROOT/src/api/ops_gen.c
- * and ROOT/docs/ops.md. The files are committed; a test runs this again and compares.
+ * and ROOT/docs/ops.md. These are committed; a test runs this again and compares. gen_ops --cli
+ * FOLDER writes FOLDER/ebb_ops_table.c, a part of the program ebb, while that is built.
  * SPDX-License-Identifier: MIT */
 #include "gen_ops.h"
 
@@ -200,8 +201,12 @@ static void write_file(const char *root, const char *path, void (*write)(FILE *f
 
 int main(int n_args, char **args)
 {
+    if (n_args == 3 && strcmp(args[1], "--cli") == 0) {
+        write_file(args[2], "ebb_ops_table.c", gen_cli);
+        return 0;
+    }
     if (n_args != 2) {
-        fputs("usage: gen_ops ROOT\n", stderr);
+        fputs("usage: gen_ops ROOT | gen_ops --cli FOLDER\n", stderr);
         return 2;
     }
     write_file(args[1], "include/ebb/ops.h", gen_header);

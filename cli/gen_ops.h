@@ -42,6 +42,10 @@ int gen_write_text(FILE *f, const char *text, const char *prefix, int column);
 void gen_header(FILE *f);
 void gen_calls(FILE *f);
 void gen_docs(FILE *f);
+/* The same entries for the program. */
+void gen_cli(FILE *f);
+/* Lines on the operation's first sample: shapes, cost. */
+void gen_write_sample(FILE *f, const ebb_op *op);
 void gen_sites(FILE *f);
 
 #endif

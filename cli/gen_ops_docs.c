@@ -4,6 +4,7 @@
 
 #include "ops/ids.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char head_text[] =
@@ -18,7 +19,11 @@ static const char head_text[] =
     "nothing at all for inputs that want no gradient. *Redo* says how dear it is to compute "
     "the value\n"
     "again after it was dropped: `memory` costs about a pass over the operands, `compute` "
-    "more.\n";
+    "more.\n"
+    "*Shapes* shows what one call takes and gives (f32 where nothing is said), *cost* what "
+    "that "
+    "call takes.\n"
+    "`ebb ops NAME` prints the same.\n";
 
 static void write_needs(FILE *f, const ebb_op *op, uint32_t need)
 {
@@ -88,6 +93,56 @@ static void write_op(FILE *f, const ebb_op *op)
             : op->bound == EBB_BOUND_COMPUTE ? "compute"
                                              : "memory",
             op->flags & EBB_OP_NO_RECOMPUTE ? "; never recomputed" : "");
+    gen_write_sample(f, op);
+}
+
+/* One line of an entry as a string, without the marks of the document. */
+static void write_plain(FILE *f, const char *line, size_t length)
+{
+    fputs("     \"", f);
+    for (size_t i = 0; i < length; i++) {
+        if (line[i] == '`') continue;
+        if (line[i] == '"' || line[i] == '\\') fputc('\\', f);
+        fputc(line[i], f);
+    }
+    fputs("\\n\"\n", f);
+}
+
+static void write_cli(FILE *f, const ebb_op *op)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *entry = open_memstream(&text, &bytes);
+    if (!entry) gen_refuse(op->name, "no memory");
+    write_op(entry, op);
+    if (fclose(entry) != 0) gen_refuse(op->name, "no memory");
+    fprintf(f, "    {\"%s\", %s,\n", op->name, gen_is_public(op) ? "false" : "true");
+    bool was_empty = true;
+    for (char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        bool marks = strncmp(line, "```", 3) == 0 || strncmp(line, "##", 2) == 0;
+        if (!marks && !(length == 0 && was_empty)) write_plain(f, line, length);
+        if (!marks) was_empty = length == 0;
+        line += length + (line[length] != 0);
+    }
+    fputs("    },\n", f);
+    free(text);
+}
+
+void gen_cli(FILE *f)
+{
+    fputs("/* ebb_ops_table.c - every operation as `ebb ops` shows it.\n"
+          " *\n"
+          " * Generated from the table of operations (src/ops/ops.def) by gen_ops; edit the "
+          "descriptors.\n"
+          " * SPDX-License-Identifier: MIT */\n"
+          "/* clang-format off */\n"
+          "#include \"cli.h\"\n"
+          "\n"
+          "const cli_op cli_ops[] = {\n",
+          f);
+    for (int i = 0; i < EBB__N_OPS; i++) write_cli(f, ebb__op_table[i]);
+    fprintf(f, "};\nconst int cli_n_ops = %d;\n", EBB__N_OPS);
 }
 
 void gen_docs(FILE *f)

@@ -24,13 +24,6 @@ if(sources)
     target_compile_definitions(ebb_graph_replay PRIVATE _GNU_SOURCE)
 endif()
 
-file(GLOB sources CONFIGURE_DEPENDS cli/ebb*.c)
-list(FILTER sources EXCLUDE REGEX "/ebb_graph_replay[^/]*$")
-if(sources)
-    ebb_add_program(ebb_cli ebb ebb_shared ${sources})
-    target_compile_definitions(ebb_cli PRIVATE _GNU_SOURCE)
-endif()
-
 # The generator makes a file of layer api, so it is linked from the layers below that one.
 file(GLOB sources CONFIGURE_DEPENDS cli/gen_ops*.c)
 if(sources)
@@ -43,6 +36,19 @@ if(sources)
         COMMAND gen_ops "${PROJECT_SOURCE_DIR}"
         COMMENT "Writing include/ebb/ops.h, include/ebb/sites.h, src/api/ops_gen.c and docs/ops.md"
         VERBATIM)
+    add_custom_command(
+        OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/ebb_ops_table.c"
+        COMMAND gen_ops --cli "${CMAKE_CURRENT_BINARY_DIR}"
+        DEPENDS gen_ops
+        VERBATIM)
+endif()
+
+file(GLOB sources CONFIGURE_DEPENDS cli/ebb*.c)
+list(FILTER sources EXCLUDE REGEX "/ebb_graph_replay[^/]*$")
+if(sources)
+    ebb_add_program(ebb_cli ebb ebb_shared ${sources} "${CMAKE_CURRENT_BINARY_DIR}/ebb_ops_table.c")
+    target_include_directories(ebb_cli PRIVATE cli)
+    target_compile_definitions(ebb_cli PRIVATE _GNU_SOURCE)
 endif()
 
 if(EBB_EXAMPLES)
