@@ -42,6 +42,14 @@ if(EBB_ONEDNN)
     endif()
 endif()
 
+# Nothing to find: the backend looks for liblapacke.so.3 when the first large matrix comes.
+if(EBB_LAPACK)
+    target_compile_definitions(ebb_needs INTERFACE EBB_HAVE_LAPACK=1)
+    foreach(name IN LISTS CMAKE_DL_LIBS)
+        ebb_need(${name} ${name})
+    endforeach()
+endif()
+
 set(ebb_openmp_flag -fopenmp-simd) # keeps the simd pragmas and silences the others
 if(EBB_OPENMP)
     find_package(OpenMP REQUIRED COMPONENTS C)

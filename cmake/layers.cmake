@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 
 # Lowest first. scripts/layers.py holds what each may include and call.
-set(ebb_all_layers base graph memory tensor op ops backend/onednn autodiff api nn data io optim report)
+set(ebb_all_layers base graph memory tensor op ops backend/onednn backend/lapack autodiff api nn data io optim report)
 set(ebb_kernel_layers ops backend/onednn) # threads and float arithmetic live here
 set(ebb_layers "") # those that have sources now
 
@@ -31,7 +31,8 @@ function(ebb_add_layer layer)
         file(GLOB kernels CONFIGURE_DEPENDS "${folder}/kernels/*.c")
         list(APPEND sources ${kernels})
     endif()
-    if(NOT sources OR (layer STREQUAL "backend/onednn" AND NOT ebb_have_onednn))
+    if(NOT sources OR (layer STREQUAL "backend/onednn" AND NOT ebb_have_onednn)
+       OR (layer STREQUAL "backend/lapack" AND NOT EBB_LAPACK))
         return()
     endif()
     string(REPLACE "/" "_" name "ebb_layer_${layer}")

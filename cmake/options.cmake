@@ -4,6 +4,7 @@ set(EBB_CHECK 0 CACHE STRING "Assertions about Ebb's own invariants: 0 none, 1 c
 set_property(CACHE EBB_CHECK PROPERTY STRINGS 0 1 2 3)
 set(EBB_SANITIZE "" CACHE STRING "Value of -fsanitize= for everything built here, empty for none")
 option(EBB_ONEDNN "Use oneDNN's kernels where the library is found" ON)
+option(EBB_LAPACK "Use the LAPACK of the machine that it runs on for large matrices" ON)
 option(EBB_OPENMP "Run large kernels on several threads" ON)
 option(EBB_WERROR "Warnings are errors" OFF)
 option(EBB_LTO "Optimise across files when linking" OFF)

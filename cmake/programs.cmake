@@ -27,7 +27,7 @@ endif()
 # The generator makes a file of layer api, so it is linked from the layers below that one.
 file(GLOB sources CONFIGURE_DEPENDS cli/gen_ops*.c)
 if(sources)
-    ebb_layer_objects(objects base graph memory tensor op ops backend/onednn autodiff)
+    ebb_layer_objects(objects base graph memory tensor op ops backend/onednn backend/lapack autodiff)
     add_executable(gen_ops ${sources} ${objects})
     target_include_directories(gen_ops PRIVATE include src)
     target_link_libraries(gen_ops PRIVATE ebb_warnings ebb_codegen ebb_needs)

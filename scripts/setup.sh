@@ -7,7 +7,7 @@ set -euo pipefail
 
 build="cmake ninja-build pkg-config gcc g++ python3 libcjson-dev zlib1g-dev libdnnl-dev"
 data="dataset-fashion-mnist"
-test="libcmocka-dev valgrind spin clang-format-14"
+test="liblapacke libcmocka-dev valgrind spin clang-format-14"
 fuzz="clang-14 libclang-rt-14-dev"
 case ${1:-test} in
 demo) packages="$build $data" ;;

@@ -8,6 +8,9 @@
 #include "base/thread.h"
 #include "ops/ids.h"
 #include "tensor/owned.h"
+#ifdef EBB_HAVE_LAPACK
+#include "backend/lapack/lapack.h"
+#endif
 #ifdef EBB_HAVE_ONEDNN
 #include "backend/onednn/onednn.h"
 #endif
@@ -70,6 +73,9 @@ static ebb_status root_create(ebb_context *ctx)
 #ifdef EBB_HAVE_ONEDNN
     /* Its caches have locks that a thread of the parent process may have held. */
     if (ebb__fork_generation() == 0) EBB_TRY(ebb__registry_add(ctx, &ebb__backend_onednn));
+#endif
+#ifdef EBB_HAVE_LAPACK
+    if (ebb__fork_generation() == 0) EBB_TRY(ebb__registry_add(ctx, &ebb__backend_lapack));
 #endif
     return EBB_OK;
 }

@@ -180,6 +180,26 @@ static void large_systems_are_solved_to_rounding(void **state)
     if (!(worst < 1e-9)) fail_msg("residual of the inverse %g", worst);
 }
 
+/* At sizes at which another library may do the work. */
+static void large_matrices_are_refused_in_the_same_words(void **state)
+{
+    ebb_context *ctx = *state;
+    EBB_SCOPE(scope);
+    ebb_tensor *one = ebb_eye(ctx, EBB_F64, 300), *zero = ebb_mul_scalar(one, 0);
+    refused_with(ebb_inverse(zero), "a is singular: no pivot is left at row 0");
+    refused_with(ebb_solve(zero, ebb_ones(ctx, EBB_F64, EBB_SHAPE(300))), "a is singular: no");
+    ebb_tensor *batch[] = {one, ebb_neg(one)};
+    refused_with(ebb_cholesky(ebb_stack(batch, 2, 0), NULL),
+                 "matrix 1 of a is not positive definite: no pivot at row 0");
+    ebb_tensor *sign, *log_abs;
+    GOOD(ebb_slogdet(&sign, &log_abs, zero));
+    EXPECT(sign, 0, 0);
+    EXPECT(log_abs, 0, -INFINITY);
+    GOOD(ebb_slogdet(&sign, &log_abs, ebb_mul_scalar(batch[1], 2)));
+    EXPECT(sign, 0, 1);
+    EXPECT(log_abs, 1e-14, 300 * log(2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +211,7 @@ int main(void)
         CASE(determinants_have_gradients_where_they_are_zero),
         CASE(logarithms_of_determinants),
         CASE(large_systems_are_solved_to_rounding),
+        CASE(large_matrices_are_refused_in_the_same_words),
     };
     return cmocka_run_group_tests_name("values/linalg", tests, NULL, NULL);
 }
