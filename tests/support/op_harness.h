@@ -90,6 +90,8 @@ ebb_status harness_read(harness_value *v, ebb_tensor *t);
 /* The shared context of the process: two threads, no budget. */
 ebb_context *harness_context(void);
 void harness_context_close(void);
+/* Runs the case's operation on tensors, with the random counter set back. */
+ebb_status harness_apply(ebb_tensor **out, const harness_case *c, ebb_tensor *const *in);
 /* out, grads may be NULL. Without grads nothing is recorded. grads->value[i] belongs to input
  * i: absent where not wanted, zeros where there is no path. */
 ebb_status harness_run(harness_results *out, harness_results *grads, const harness_case *c,
@@ -145,6 +147,7 @@ const char *harness_check_precision(const harness_case *c);
 const char *harness_check_second(const harness_case *c);
 const char *harness_check_repeat(const harness_case *c);
 const char *harness_check_in_place(const harness_case *c);
+const char *harness_check_third(const harness_case *c);
 
 typedef struct harness_kind {
     const char *name;

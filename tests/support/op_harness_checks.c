@@ -377,5 +377,6 @@ const harness_kind harness_kinds[] = {
     {"budget", harness_check_budget, true},        {"override", harness_check_override, false},
     {"precision", harness_check_precision, false}, {"second", harness_check_second, true},
     {"repeat", harness_check_repeat, false},       {"in_place", harness_check_in_place, false},
+    {"third", harness_check_third, true},
 };
 const int32_t harness_n_kinds = (int32_t)(sizeof harness_kinds / sizeof harness_kinds[0]);

@@ -126,6 +126,13 @@ static ebb_status run_forward(run *r, const harness_case *c, const harness_optio
                     r->out);
 }
 
+ebb_status harness_apply(ebb_tensor **out, const harness_case *c, ebb_tensor *const *in)
+{
+    ebb_context *ctx = harness_context();
+    atomic_store(&ctx->random_counter, 4096);
+    return ebb__run(ctx, c->op, c->op->attr_bytes ? c->attr : NULL, c->n_in, in, c->n_out, out);
+}
+
 ebb_status harness_read(harness_value *v, ebb_tensor *t)
 {
     if (!t || t == EBB_NONE) {
