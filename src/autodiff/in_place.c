@@ -156,9 +156,9 @@ static ebb_status write_copied(const job *j)
     ebb_view to, from;
     ebb_tensor *t = result_make(j);
     if (!t) return ebb_error_status();
-    EBB_TRY(ebb__storage_write(j->x->storage, j->name, ebb__restore));
     EBB_TRY(ebb__tensor_pin(&from, ebb__slot_raw(t)));
-    ebb_status status = ebb__tensor_pin(&to, j->x);
+    ebb_status status = ebb__storage_write(j->x->storage, j->name, ebb__restore);
+    if (status == EBB_OK) status = ebb__tensor_pin(&to, j->x);
     if (status == EBB_OK) {
         if (j->x->layout->contiguous)
             memcpy(to.data, from.data, ebb__view_bytes(&to));
@@ -197,25 +197,35 @@ static bool is_direct(const job *j)
     return true;
 }
 
-/* Pins the operands, x first, and runs the kernel. */
+/* Its bytes are x's own: as x is pinned and moved, so are they. */
+static bool is_elsewhere(const job *j, int32_t i)
+{
+    return i > 0 && j->in[i] != EBB_NONE && ebb__slot_raw(j->in[i])->storage != j->x->storage;
+}
+
+/* What may be refused comes before the write: x is as it was, and so is its version. */
 static ebb_status kernel_run(const job *j, ebb__call *c)
 {
+    ebb_view view;
     ebb_status status = EBB_OK;
-    int32_t n = 0;
+    int32_t n = 1;
     for (; n < j->n_in && status == EBB_OK; n++) {
-        if (j->in[n] == EBB_NONE) continue;
-        ebb_view view;
+        if (!is_elsewhere(j, n)) continue;
         status = ebb__tensor_pin(&view, ebb__slot_raw(j->in[n]));
         if (status == EBB_OK) c->in[n].data = view.data;
     }
+    if (status != EBB_OK) n--; /* the last one was not pinned */
+    if (status == EBB_OK) status = ebb__storage_write(j->x->storage, j->name, ebb__restore);
+    if (status == EBB_OK) status = ebb__tensor_pin(&view, j->x);
     if (status == EBB_OK) {
-        c->out[0].data = c->in[0].data;
+        for (int32_t i = 0; i < j->n_in; i++)
+            if (j->in[i] != EBB_NONE && !is_elsewhere(j, i)) c->in[i].data = view.data;
+        c->out[0].data = view.data;
         status = j->op->forward(c);
-    } else {
-        n--; /* the last one was not pinned */
+        ebb__tensor_unpin(j->x);
     }
-    for (int32_t i = 0; i < n; i++)
-        if (j->in[i] != EBB_NONE) ebb__tensor_unpin(ebb__slot_raw(j->in[i]));
+    for (int32_t i = 1; i < n; i++)
+        if (is_elsewhere(j, i)) ebb__tensor_unpin(ebb__slot_raw(j->in[i]));
     return status;
 }
 
@@ -243,7 +253,6 @@ static ebb_status write_direct(const job *j, bool *done)
     if (j->op->flags & EBB_OP_BROADCAST)
         for (int32_t i = 0; i < j->n_in; i++)
             if (in[i].dtype) ebb__view_broadcast(&in[i], &out[0].shape);
-    EBB_TRY(ebb__storage_write(j->x->storage, j->name, ebb__restore));
     *done = true;
     return kernel_run(j, &c);
 }

@@ -219,6 +219,57 @@ static void nothing_is_allocated_for_a_write_that_nobody_saved(void **state)
     assert_float_equal(ebb_item(ebb_select(x, 0, 999)), 32, 0);
 }
 
+enum { MANY = 20000 };
+
+/* Direct, through a copy, and recorded. */
+static ebb_status change(ebb_tensor *x, ebb_tensor *y, int way)
+{
+    if (way == 0) return ebb_add_(x, y);
+    if (way == 1)
+        return ebb_copy_(ebb_reshape(x, EBB_SHAPE(MANY / 2, 2)),
+                         ebb_reshape(y, EBB_SHAPE(MANY / 2, 2)));
+    return ebb_mul_(x, y);
+}
+
+static void a_refusal_by_the_budget_changes_nothing(void **state)
+{
+    (void)state;
+    static double from[MANY], got[MANY];
+    int n_refused = 0, n_done = 0;
+    for (int i = 0; i < MANY; i++) from[i] = i;
+    for (int n = 0; n < 60; n++) {
+        int way = n % 3;
+        size_t budget = 520000 + 20000 * (size_t)n;
+        ebb_context *ctx;
+        assert_ok(ebb_context_create(
+            &ctx, &(ebb_context_options){.n_threads = 1, .memory_budget_bytes = budget}));
+        {
+            EBB_SCOPE(scope);
+            ebb_tensor *x = vector(ctx, MANY, from), *y = vector(ctx, MANY, from);
+            ebb_tensor *w = vector(ctx, MANY, from), *saved = NULL;
+            bool made = w && ebb_set_requires_grad(way == 2 ? y : w, true) == EBB_OK;
+            if (made) saved = ebb_mul(x, w); /* x is saved, and has to move */
+            ebb_error_clear();
+            ebb_status s = made ? change(x, y, way) : EBB_OK;
+            ebb_error_clear();
+            assert_true(s == EBB_OK || s == EBB_E_BUDGET);
+            n_done += made && s == EBB_OK;
+            if (s != EBB_OK) {
+                n_refused++;
+                assert_ok(EBB_READ(x, got, MANY));
+                assert_memory_equal(got, from, sizeof got);
+                /* and nothing that was saved counts as written */
+                s = saved && way < 2 ? ebb_backward_from(&saved, NULL, 1, NULL) : EBB_OK;
+                assert_true(s == EBB_OK || s == EBB_E_BUDGET);
+                ebb_error_clear();
+            }
+        }
+        ebb_context_destroy(ctx);
+    }
+    assert_true(n_refused > 0);
+    assert_true(n_done > 0);
+}
+
 static void bad_handles_are_refused(void **state)
 {
     EBB_SCOPE(scope);
@@ -245,6 +296,7 @@ int main(void)
         T(copying_filling_and_clearing),
         T(a_slice_is_replaced),
         T(nothing_is_allocated_for_a_write_that_nobody_saved),
+        T(a_refusal_by_the_budget_changes_nothing),
         T(bad_handles_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
