@@ -25,12 +25,14 @@ static const ebb_attr_spec rows_attrs[] = {
     {0}};
 
 /* ---- rows ------------------------------------------------------------------------------- */
+/* Rows of even length n go as n / 2 complex numbers: elements 2 j and 2 j + 1 as one. */
 typedef struct fft_work {
     const ebb__call *c;
-    ebb__fourier plan;
-    int64_t n, half; /* n / 2 + 1 */
+    ebb__fourier plan; /* of length n, or n / 2 for even n */
+    int64_t n, half;   /* n / 2 + 1 */
     double scale, inner, *scratch;
     size_t scratch_each;
+    double *cosine, *sine; /* of 2 pi k / n, k <= n / 2, for even n */
 } fft_work;
 
 static double get(const ebb_view *v, int64_t i)
@@ -53,52 +55,125 @@ static double weight(const fft_work *w, int64_t k)
     return k == 0 || 2 * k == w->n ? 1 : w->inner;
 }
 
+/* The work space of a row: real parts, then imaginary parts `size` further on. */
+static void put_spectrum(const fft_work *w, int64_t row, int64_t k, double re, double im)
+{
+    double factor = w->scale * weight(w, k);
+    bool real = k == 0 || 2 * k == w->n;
+    put(&w->c->out[0], (row * w->half + k) * 2, factor * re);
+    put(&w->c->out[0], (row * w->half + k) * 2 + 1, real ? 0 : factor * im);
+}
+
+static void spectrum_of_odd(const fft_work *w, int64_t row, double *work)
+{
+    int64_t size = w->plan.size;
+    for (int64_t j = 0; j < w->n; j++) {
+        work[j] = get(&w->c->in[0], row * w->n + j);
+        work[size + j] = 0;
+    }
+    const double *x = ebb__fourier_run(&w->plan, work);
+    for (int64_t k = 0; k < w->half; k++) put_spectrum(w, row, k, x[k], x[size + k]);
+}
+
+/* With Z the transform of the pairs: e = (Z[k] + Z[-k]*) / 2 and o = (Z[k] - Z[-k]*) / 2 i are
+ * those of the even and the odd elements; together e + exp(-2 pi i k / n) o. */
+static void spectrum_of_even(const fft_work *w, int64_t row, double *work)
+{
+    int64_t size = w->plan.size, n = w->n / 2;
+    for (int64_t j = 0; j < n; j++) {
+        work[j] = get(&w->c->in[0], row * w->n + 2 * j);
+        work[size + j] = get(&w->c->in[0], row * w->n + 2 * j + 1);
+    }
+    const double *x = ebb__fourier_run(&w->plan, work);
+    for (int64_t k = 0; k <= n; k++) {
+        int64_t a = k == n ? 0 : k, b = k == 0 ? 0 : n - k;
+        double e_re = (x[a] + x[b]) / 2, e_im = (x[size + a] - x[size + b]) / 2;
+        double o_re = (x[size + a] + x[size + b]) / 2, o_im = (x[b] - x[a]) / 2;
+        double c = w->cosine[k], s = w->sine[k];
+        put_spectrum(w, row, k, e_re + (c * o_re + s * o_im), e_im + (c * o_im - s * o_re));
+    }
+}
+
 static void to_spectrum(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
     const fft_work *w = arg;
     double *work = w->scratch + (size_t)part * w->scratch_each;
-    int64_t size = w->plan.size;
-    for (int64_t row = lo; row < hi; row++) {
-        for (int64_t j = 0; j < w->n; j++) {
-            work[j] = get(&w->c->in[0], row * w->n + j);
-            work[size + j] = 0;
-        }
-        const double *x = ebb__fourier_run(&w->plan, work);
-        for (int64_t k = 0; k < w->half; k++) {
-            double factor = w->scale * weight(w, k);
-            bool real = k == 0 || 2 * k == w->n;
-            put(&w->c->out[0], (row * w->half + k) * 2, factor * x[k]);
-            put(&w->c->out[0], (row * w->half + k) * 2 + 1, real ? 0 : factor * x[size + k]);
-        }
-    }
+    for (int64_t row = lo; row < hi; row++)
+        if (w->n % 2)
+            spectrum_of_odd(w, row, work);
+        else
+            spectrum_of_even(w, row, work);
+}
+
+/* Place k of the whole spectrum, half of the factor for each of two conjugates. */
+static void get_spectrum(const fft_work *w, int64_t row, int64_t k, double *re, double *im)
+{
+    bool real = k == 0 || 2 * k == w->n;
+    double factor = real ? 1 : w->inner / 2;
+    *re = factor * get(&w->c->in[0], (row * w->half + k) * 2);
+    *im = real ? 0 : factor * get(&w->c->in[0], (row * w->half + k) * 2 + 1);
 }
 
 /* The real part of the sum with +i is that of the conjugates with -i. */
+static void odd_from_spectrum(const fft_work *w, int64_t row, double *work)
+{
+    int64_t size = w->plan.size, n = w->n;
+    for (int64_t k = 0; k < w->half; k++) {
+        double re, im;
+        get_spectrum(w, row, k, &re, &im);
+        work[k] = re, work[size + k] = -im;
+        if (k > 0) work[n - k] = re, work[size + n - k] = im;
+    }
+    const double *x = ebb__fourier_run(&w->plan, work);
+    for (int64_t j = 0; j < n; j++) put(&w->c->out[0], row * n + j, w->scale * x[j]);
+}
+
+/* Back the same way: Z = (S[k] + S[n/2-k]*) + i exp(2 pi i k / n) (S[k] - S[n/2-k]*). */
+static void even_from_spectrum(const fft_work *w, int64_t row, double *work)
+{
+    int64_t size = w->plan.size, n = w->n / 2;
+    for (int64_t k = 0; k < n; k++) {
+        double p_re, p_im, q_re, q_im, c = w->cosine[k], s = w->sine[k];
+        get_spectrum(w, row, k, &p_re, &p_im);
+        get_spectrum(w, row, n - k, &q_re, &q_im);
+        double d_re = p_re - q_re, d_im = p_im + q_im;
+        work[k] = (p_re + q_re) - (c * d_im + s * d_re);
+        work[size + k] = -((p_im - q_im) + (c * d_re - s * d_im));
+    }
+    const double *x = ebb__fourier_run(&w->plan, work);
+    for (int64_t j = 0; j < n; j++) {
+        put(&w->c->out[0], row * w->n + 2 * j, w->scale * x[j]);
+        put(&w->c->out[0], row * w->n + 2 * j + 1, w->scale * -x[size + j]);
+    }
+}
+
 static void from_spectrum(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
     const fft_work *w = arg;
     double *work = w->scratch + (size_t)part * w->scratch_each;
-    int64_t size = w->plan.size;
-    for (int64_t row = lo; row < hi; row++) {
-        for (int64_t k = 0; k < w->half; k++) {
-            bool real = k == 0 || 2 * k == w->n;
-            double factor = real ? 1 : w->inner / 2;
-            double re = factor * get(&w->c->in[0], (row * w->half + k) * 2);
-            double im = real ? 0 : factor * get(&w->c->in[0], (row * w->half + k) * 2 + 1);
-            work[k] = re, work[size + k] = -im;
-            if (!real) work[w->n - k] = re, work[size + w->n - k] = im;
-        }
-        const double *x = ebb__fourier_run(&w->plan, work);
-        for (int64_t j = 0; j < w->n; j++) put(&w->c->out[0], row * w->n + j, w->scale * x[j]);
-    }
+    for (int64_t row = lo; row < hi; row++)
+        if (w->n % 2)
+            odd_from_spectrum(w, row, work);
+        else
+            even_from_spectrum(w, row, work);
+}
+
+/* The length of the complex transforms. */
+static int64_t complex_length(int64_t n)
+{
+    return n % 2 ? n : n / 2;
+}
+
+static size_t table_doubles(int64_t n)
+{
+    return ebb__fourier_table_doubles(complex_length(n)) + (n % 2 ? 0 : (size_t)n + 2);
 }
 
 static void reserve(ebb__call *c, int64_t n)
 {
     size_t n_threads = (size_t)(c->n_threads < 1 ? 1 : c->n_threads);
-    c->scratch_bytes =
-        (ebb__fourier_table_doubles(n) + n_threads * ebb__fourier_work_doubles(n)) *
-        sizeof(double);
+    size_t each = ebb__fourier_work_doubles(complex_length(n));
+    c->scratch_bytes = (table_doubles(n) + n_threads * each) * sizeof(double);
 }
 
 static ebb_status run_rows(const ebb__call *c, ebb__range_fn fn)
@@ -106,12 +181,16 @@ static ebb_status run_rows(const ebb__call *c, ebb__range_fn fn)
     const rows_attr *a = c->attr;
     fft_work w = {
         .c = c, .n = a->n, .half = a->n / 2 + 1, .scale = a->scale, .inner = a->inner};
-    int64_t all = ebb__n_elems(&c->out[0].shape);
+    int64_t all = ebb__n_elems(&c->out[0].shape), n = complex_length(w.n);
     if (all == 0) return EBB_OK;
     int64_t rows = all / (fn == to_spectrum ? 2 * w.half : w.n);
-    w.scratch = (double *)c->scratch + ebb__fourier_table_doubles(w.n);
-    w.scratch_each = ebb__fourier_work_doubles(w.n);
-    ebb__fourier_plan(&w.plan, w.n, c->scratch, w.scratch);
+    w.scratch = (double *)c->scratch + table_doubles(w.n);
+    w.scratch_each = ebb__fourier_work_doubles(n);
+    ebb__fourier_plan(&w.plan, n, c->scratch, w.scratch);
+    w.cosine = (double *)c->scratch + ebb__fourier_table_doubles(n);
+    w.sine = w.cosine + w.half;
+    for (int64_t k = 0; k < w.half && w.n % 2 == 0; k++)
+        ebb__fourier_root(&w.cosine[k], &w.sine[k], k, w.n);
     ebb__parallel(c->n_threads, rows, ebb__grain(w.plan.size * (w.plan.n_factors + 1) * 4), fn,
                   &w);
     return EBB_OK;

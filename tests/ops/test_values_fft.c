@@ -61,9 +61,10 @@ static void lengths_and_norms_are_numpys(void **state)
     ebb_context *ctx = *state;
     EBB_SCOPE(scope);
     ebb_tensor *x = VEC(1, 2, 0, -1, 3, 5);
-    EXPECT(ebb_rfft(x, 0, &(ebb_fft_options){.norm = EBB_FFT_ORTHO}), 1e-14, 4.08248290463863,
-           0, 1.6329931618554523, 2.121320343559643, -2.041241452319315, 0, -0.8164965809277261,
-           0);
+    static const double ortho[] = {
+        4.08248290463863,   0, 1.6329931618554523,  2.121320343559643,
+        -2.041241452319315, 0, -0.8164965809277261, 0};
+    expect_close(ebb_rfft(x, 0, &(ebb_fft_options){.norm = EBB_FFT_ORTHO}), ortho, 8, 1e-15, 6);
     EXPECT(ebb_rfft(x, 0, &(ebb_fft_options){.n = 4}), 1e-15, 2, 0, 1, -3, 0, 0);
     EXPECT(ebb_rfft(x, 0, &(ebb_fft_options){.n = 7}), 1e-13, 10, 0, -0.6675628018689432,
            5.046511552443291, -2.702906603707257, -7.246600449823557, 1.8704694055762006,

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { LARGEST_FACTOR = 31 };
+enum { LARGEST_FACTOR = 31, FEW = 8 };
 
 /* The factors of n where none is large, 4 before 2; their number, or -1. */
 static int32_t factorise(int32_t factor[EBB__FOURIER_FACTORS], int64_t n)
@@ -43,9 +43,8 @@ size_t ebb__fourier_work_doubles(int64_t n)
     return 4 * (size_t)transform_size(n);
 }
 
-/* cos and sin of 2 pi i / n for 0 <= i < n, by an angle of at most pi / 4: exact at multiples
- * of a quarter. */
-static void unit_root(double *c, double *s, int64_t i, int64_t n)
+/* By an angle of at most pi / 4. */
+void ebb__fourier_root(double *c, double *s, int64_t i, int64_t n)
 {
     const double pi = 3.14159265358979323846;
     bool below = 2 * i > n, left, swap;
@@ -71,6 +70,16 @@ EBB_CLONES static void add_turned(double *y_re, double *y_im, const double *x_re
     }
 }
 
+/* The same without the call; imaginary parts lie `size` further on. */
+static inline void add_few(double *y, const double *x, int64_t size, double w_re, double w_im,
+                           int64_t n)
+{
+    for (int64_t k = 0; k < n; k++) {
+        y[k] += w_re * x[k] - w_im * x[size + k];
+        y[size + k] += w_re * x[size + k] + w_im * x[k];
+    }
+}
+
 /* Sums of x[j] exp(-2 pi i j k / size). Before a stage `done` elements of each of the rest
  * (size / done) interleaved sequences are transformed; p of them at a time become one. */
 static double *transform(const ebb__fourier *f, double *work)
@@ -80,12 +89,20 @@ static double *transform(const ebb__fourier *f, double *work)
     for (int32_t stage = 0; stage < f->n_factors; stage++) {
         int64_t p = f->factor[stage], m = size / done / p;
         memset(to, 0, 2 * (size_t)size * sizeof *to);
-        for (int64_t out = 0; out < done * p; out++)
+        for (int64_t out = 0, j = 0; out < done * p; out++, j = j + 1 < done ? j + 1 : 0) {
+            double *y = to + out * m;
+            int64_t angle = 0; /* q out, in parts of done p */
             for (int64_t q = 0; q < p; q++) {
-                int64_t in = out % done * p + q, turn = q * out % (done * p) * m;
-                add_turned(to + out * m, to + size + out * m, from + in * m,
-                           from + size + in * m, f->cosine[turn], -f->sine[turn], m);
+                const double *x = from + (j * p + q) * m;
+                double c = f->cosine[angle * m], s = -f->sine[angle * m];
+                if (m < FEW)
+                    add_few(y, x, size, c, s, m);
+                else
+                    add_turned(y, y + size, x, x + size, c, s, m);
+                angle += out;
+                if (angle >= done * p) angle -= done * p;
             }
+        }
         double *swap = from;
         from = to, to = swap;
         done *= p;
@@ -106,7 +123,7 @@ static void plan_chirp(ebb__fourier *f, double *work)
     memset(work, 0, 2 * (size_t)size * sizeof *work);
     for (int64_t k = 0; k < n; k++) {
         double c, s;
-        unit_root(&c, &s, square_mod(k, n), 2 * n);
+        ebb__fourier_root(&c, &s, square_mod(k, n), 2 * n);
         f->chirp_re[k] = c, f->chirp_im[k] = -s;
         work[k] = work[(size - k) % size] = c;
         work[size + k] = work[size + (size - k) % size] = s;
@@ -124,7 +141,8 @@ void ebb__fourier_plan(ebb__fourier *f, int64_t n, double *tables, double *work)
     f->n_factors = factorise(f->factor, f->size);
     f->cosine = tables;
     f->sine = tables + f->size;
-    for (int64_t i = 0; i < f->size; i++) unit_root(&f->cosine[i], &f->sine[i], i, f->size);
+    for (int64_t i = 0; i < f->size; i++)
+        ebb__fourier_root(&f->cosine[i], &f->sine[i], i, f->size);
     if (f->size == n) return;
     f->filter_re = f->sine + f->size;
     f->filter_im = f->filter_re + f->size;

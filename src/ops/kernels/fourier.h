@@ -20,6 +20,8 @@ typedef struct ebb__fourier {
     double *filter_re, *filter_im;        /* ... its conjugate, over size; NULL: not needed */
 } ebb__fourier;
 
+/* cos and sin of 2 pi i / n for 0 <= i < n, exact at multiples of a quarter turn. */
+void ebb__fourier_root(double *c, double *s, int64_t i, int64_t n);
 /* Doubles for the tables of length n, and for the work space of one transform. */
 size_t ebb__fourier_table_doubles(int64_t n);
 size_t ebb__fourier_work_doubles(int64_t n);
