@@ -1421,6 +1421,208 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_nan_to_num(ebb_tensor *x,
 EBB_API EBB_NODISCARD ebb_status ebb_nan_to_num_(ebb_tensor *x,
                                                  const ebb_nan_to_num_options *options);
 
+/* How many elements over axes are not 0 (i64); NaN is not.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_count_nonzero(ebb_tensor *x, ebb_axes axes);
+
+/* out[i] = x[0] * ... * x[i] along an axis; integers and bools give i64. The gradient is
+ * exact with zeros in x.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_cumprod(ebb_tensor *x, int64_t axis);
+
+/* The largest of x[0] to x[i] along an axis and its place (i64), of equal ones the last; NaN
+ * wins from where it stands on. Gradients go to those places.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_status ebb_cummax(ebb_tensor **values_out, ebb_tensor **indices_out,
+                                            ebb_tensor *x, int64_t axis);
+
+/* The smallest of x[0] to x[i] along an axis and its place (i64), of equal ones the last;
+ * NaN wins from where it stands on. Gradients go to those places.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_status ebb_cummin(ebb_tensor **values_out, ebb_tensor **indices_out,
+                                            ebb_tensor *x, int64_t axis);
+
+typedef struct ebb_sort_options {
+    bool descending; /* the largest first (NaN before all) */
+    uint64_t reserved[4]; /* zero */
+} ebb_sort_options;
+/* The elements along an axis in ascending order and their places (i64); stable, NaN above
+ * infinity.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_status ebb_sort(ebb_tensor **values_out, ebb_tensor **indices_out,
+                                          ebb_tensor *x, int64_t axis,
+                                          const ebb_sort_options *options);
+
+/* The places (i64) of the elements along an axis in ascending order; stable, NaN above
+ * infinity.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_argsort(ebb_tensor *x, int64_t axis,
+                                              const ebb_sort_options *options);
+
+typedef struct ebb_topk_options {
+    bool smallest; /* instead of the largest */
+    uint64_t reserved[4]; /* zero */
+} ebb_topk_options;
+/* The k largest elements along an axis, largest first, and their places (i64); of equal ones
+ * the first come first, NaN counts as largest.
+ *   k          how many, at most the axis' length
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_status ebb_topk(ebb_tensor **values_out, ebb_tensor **indices_out,
+                                          ebb_tensor *x, int64_t k, int64_t axis,
+                                          const ebb_topk_options *options);
+
+/* The element in the middle (the lower of two) along one axis or all, and its place (i64),
+ * of equal ones as in a stable sort; NaN wins. The gradient goes to that place.
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_status ebb_median(ebb_tensor **values_out, ebb_tensor **indices_out,
+                                            ebb_tensor *x, ebb_axes axes);
+
+/* out = (sum of |x|^p)^(1/p) over axes; p = inf: the largest |x|, -inf: the smallest, 0: how
+ * many are not 0. The gradient at the origin is 0; equal largest share it.
+ *   p          2, 1, INFINITY, -INFINITY, 0 or any other number
+ *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_norm(ebb_tensor *x, double p, ebb_axes axes);
+
+typedef struct ebb_huber_options {
+    bool sum; /* instead of the mean */
+    bool each; /* no reduction: one loss per element */
+    double delta; /* |x - y| from which it is linear; 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_huber_options;
+/* out = mean of (x - y)^2 / 2 where |x - y| < delta, of delta (|x - y| - delta / 2)
+ * elsewhere. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_huber(ebb_tensor *x, ebb_tensor *y,
+                                            const ebb_huber_options *options);
+
+typedef struct ebb_hinge_options {
+    bool sum; /* instead of the mean */
+    bool each; /* no reduction: one loss per element */
+    uint64_t reserved[4]; /* zero */
+} ebb_hinge_options;
+/* out = mean of max(0, 1 - x * y), y being 1 or -1: the loss of support vectors; the
+ * gradient at x * y = 1 is 0. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_hinge(ebb_tensor *x, ebb_tensor *y,
+                                            const ebb_hinge_options *options);
+
+typedef struct ebb_hinge_embedding_options {
+    bool sum; /* instead of the mean */
+    bool each; /* no reduction: one loss per element */
+    double margin; /* 0: 1 */
+    uint64_t reserved[4]; /* zero */
+} ebb_hinge_embedding_options;
+/* out = mean of x where y > 0 (1), of max(0, margin - x) elsewhere (-1), x being distances. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_hinge_embedding(ebb_tensor *x, ebb_tensor *y,
+                                                      const ebb_hinge_embedding_options *options);
+
+typedef struct ebb_kl_div_options {
+    bool sum; /* instead of the mean */
+    bool each; /* no reduction: one loss per element */
+    bool log_target; /* y are logarithms of probabilities too */
+    bool batch_mean; /* the sum over the length of axis 0: what the divergence is */
+    uint64_t reserved[4]; /* zero */
+} ebb_kl_div_options;
+/* out = mean of y (ln(y) - x), 0 where y = 0: x are logarithms of probabilities, y
+ * probabilities. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_kl_div(ebb_tensor *x, ebb_tensor *y,
+                                             const ebb_kl_div_options *options);
+
+typedef struct ebb_cosine_similarity_options {
+    double eps; /* least norm divided by; 0: 1e-8 */
+    uint64_t reserved[4]; /* zero */
+} ebb_cosine_similarity_options;
+/* out = sum(x * y) / (max(|x|, eps) max(|y|, eps)) over one axis; shapes broadcast.
+ *   axis       of the vectors; after broadcasting */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_cosine_similarity(ebb_tensor *x, ebb_tensor *y,
+                                                        int64_t axis,
+                                                        const ebb_cosine_similarity_options *options);
+
+typedef struct ebb_triplet_options {
+    bool sum; /* instead of the mean */
+    bool each; /* no reduction: one loss per element */
+    double margin; /* 0: 1 */
+    double p; /* of the norm; 0: 2 */
+    double eps; /* added to differences; 0: 1e-6 */
+    bool swap; /* the negative's distance is that to the nearer of anchor and positive */
+    uint64_t reserved[4]; /* zero */
+} ebb_triplet_options;
+/* out = mean of max(0, margin + |anchor - positive| - |anchor - negative|), norms over the
+ * last axis (triplet_margin_loss). */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_triplet(ebb_tensor *anchor, ebb_tensor *positive,
+                                              ebb_tensor *negative,
+                                              const ebb_triplet_options *options);
+
+typedef struct ebb_nll_weighted_options {
+    bool sum; /* instead of the mean */
+    bool each; /* no reduction: one loss per element */
+    bool ignore; /* leave out items whose label is ignore_index */
+    int64_t ignore_index; /* read where ignore is set */
+    uint64_t reserved[4]; /* zero */
+} ebb_nll_weighted_options;
+/* nll with a weight for each class: the mean is over the weights of the labels. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_nll_weighted(ebb_tensor *x, ebb_tensor *labels,
+                                                   ebb_tensor *weight,
+                                                   const ebb_nll_weighted_options *options);
+
+typedef struct ebb_cross_entropy_weighted_options {
+    bool sum; /* instead of the mean */
+    bool each; /* no reduction: one loss per element */
+    double label_smoothing; /* in [0, 1]: how much of the target is spread over all classes */
+    bool ignore; /* leave out items whose label is ignore_index */
+    int64_t ignore_index; /* read where ignore is set */
+    uint64_t reserved[4]; /* zero */
+} ebb_cross_entropy_weighted_options;
+/* cross_entropy with a weight for each class: the mean is over the weights of the labels. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_cross_entropy_weighted(ebb_tensor *logits,
+                                                             ebb_tensor *labels,
+                                                             ebb_tensor *weight,
+                                                             const ebb_cross_entropy_weighted_options *options);
+
+typedef struct ebb_cross_entropy_soft_options {
+    bool sum; /* instead of the mean */
+    bool each; /* no reduction: one loss per element */
+    double label_smoothing; /* in [0, 1]: how much of the target is spread over all classes */
+    uint64_t reserved[4]; /* zero */
+} ebb_cross_entropy_soft_options;
+/* out = mean over items of -sum(weight * target * log(softmax(logits))): cross_entropy with
+ * probabilities of classes as target; weight may be EBB_NONE.
+ *   weight     may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_cross_entropy_soft(ebb_tensor *logits, ebb_tensor *target,
+                                                         ebb_tensor *weight,
+                                                         const ebb_cross_entropy_soft_options *options);
+
+typedef struct ebb_bce_with_logits_weighted_options {
+    bool sum; /* instead of the mean */
+    bool each; /* no reduction: one loss per element */
+    uint64_t reserved[4]; /* zero */
+} ebb_bce_with_logits_weighted_options;
+/* bce_with_logits with a weight for each element and pos_weight for that of y = 1; both
+ * broadcast, either may be EBB_NONE.
+ *   weight     may be EBB_NONE
+ *   pos_weight may be EBB_NONE */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bce_with_logits_weighted(ebb_tensor *x, ebb_tensor *y,
+                                                               ebb_tensor *weight,
+                                                               ebb_tensor *pos_weight,
+                                                               const ebb_bce_with_logits_weighted_options *options);
+
+/* Whole numbers drawn evenly from low, ..., high - 1, in any dtype that holds them.
+ *   low        included
+ *   high       excluded */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_randint(ebb_context *ctx, ebb_dtype dtype,
+                                              ebb_shape shape, int64_t low, int64_t high);
+
+/* The numbers 0, ..., n - 1 (i64) in a random order, each order equally likely.
+ *   n          how many */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_randperm(ebb_context *ctx, int64_t n);
+
+typedef struct ebb_multinomial_options {
+    bool replacement; /* a class may be drawn again */
+    uint64_t reserved[4]; /* zero */
+} ebb_multinomial_options;
+/* n classes (i64) drawn from each row of weights p, which need not sum to 1.
+ *   n          draws from each row */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_multinomial(ebb_tensor *p, int64_t n,
+                                                  const ebb_multinomial_options *options);
+
 /* The caller's line in messages. Arguments are evaluated first, so that a nested call cannot
  * leave its own line behind. EBB_NO_SITES: without. */
 #ifndef EBB_NO_SITES
@@ -4235,6 +4437,244 @@ static inline EBB_NODISCARD ebb_status ebb__nan_to_num__at(const char *file, int
     return result_;
 }
 #define ebb_nan_to_num_(...) ebb__nan_to_num__at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__count_nonzero_at(const char *file, int32_t line,
+                                                              ebb_tensor *x, ebb_axes axes)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_count_nonzero)(x, axes);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_count_nonzero(...) ebb__count_nonzero_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__cumprod_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, int64_t axis)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_cumprod)(x, axis);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cumprod(...) ebb__cumprod_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__cummax_at(const char *file, int32_t line,
+                                                      ebb_tensor **values_out,
+                                                      ebb_tensor **indices_out, ebb_tensor *x,
+                                                      int64_t axis)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_cummax)(values_out, indices_out, x, axis);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cummax(...) ebb__cummax_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__cummin_at(const char *file, int32_t line,
+                                                      ebb_tensor **values_out,
+                                                      ebb_tensor **indices_out, ebb_tensor *x,
+                                                      int64_t axis)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_cummin)(values_out, indices_out, x, axis);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cummin(...) ebb__cummin_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__sort_at(const char *file, int32_t line,
+                                                    ebb_tensor **values_out,
+                                                    ebb_tensor **indices_out, ebb_tensor *x,
+                                                    int64_t axis,
+                                                    const ebb_sort_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_sort)(values_out, indices_out, x, axis, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_sort(...) ebb__sort_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__argsort_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, int64_t axis,
+                                                        const ebb_sort_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_argsort)(x, axis, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_argsort(...) ebb__argsort_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__topk_at(const char *file, int32_t line,
+                                                    ebb_tensor **values_out,
+                                                    ebb_tensor **indices_out, ebb_tensor *x,
+                                                    int64_t k, int64_t axis,
+                                                    const ebb_topk_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_topk)(values_out, indices_out, x, k, axis, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_topk(...) ebb__topk_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__median_at(const char *file, int32_t line,
+                                                      ebb_tensor **values_out,
+                                                      ebb_tensor **indices_out, ebb_tensor *x,
+                                                      ebb_axes axes)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_median)(values_out, indices_out, x, axes);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_median(...) ebb__median_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__norm_at(const char *file, int32_t line,
+                                                     ebb_tensor *x, double p, ebb_axes axes)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_norm)(x, p, axes);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_norm(...) ebb__norm_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__huber_at(const char *file, int32_t line,
+                                                      ebb_tensor *x, ebb_tensor *y,
+                                                      const ebb_huber_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_huber)(x, y, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_huber(...) ebb__huber_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__hinge_at(const char *file, int32_t line,
+                                                      ebb_tensor *x, ebb_tensor *y,
+                                                      const ebb_hinge_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_hinge)(x, y, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hinge(...) ebb__hinge_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__hinge_embedding_at(const char *file, int32_t line,
+                                                                ebb_tensor *x, ebb_tensor *y,
+                                                                const ebb_hinge_embedding_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_hinge_embedding)(x, y, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_hinge_embedding(...) ebb__hinge_embedding_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__kl_div_at(const char *file, int32_t line,
+                                                       ebb_tensor *x, ebb_tensor *y,
+                                                       const ebb_kl_div_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_kl_div)(x, y, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_kl_div(...) ebb__kl_div_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__cosine_similarity_at(const char *file,
+                                                                  int32_t line, ebb_tensor *x,
+                                                                  ebb_tensor *y, int64_t axis,
+                                                                  const ebb_cosine_similarity_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_cosine_similarity)(x, y, axis, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cosine_similarity(...) ebb__cosine_similarity_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__triplet_at(const char *file, int32_t line,
+                                                        ebb_tensor *anchor,
+                                                        ebb_tensor *positive,
+                                                        ebb_tensor *negative,
+                                                        const ebb_triplet_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_triplet)(anchor, positive, negative, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_triplet(...) ebb__triplet_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__nll_weighted_at(const char *file, int32_t line,
+                                                             ebb_tensor *x, ebb_tensor *labels,
+                                                             ebb_tensor *weight,
+                                                             const ebb_nll_weighted_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_nll_weighted)(x, labels, weight, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_nll_weighted(...) ebb__nll_weighted_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__cross_entropy_weighted_at(const char *file,
+                                                                       int32_t line,
+                                                                       ebb_tensor *logits,
+                                                                       ebb_tensor *labels,
+                                                                       ebb_tensor *weight,
+                                                                       const ebb_cross_entropy_weighted_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_cross_entropy_weighted)(logits, labels, weight, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cross_entropy_weighted(...) ebb__cross_entropy_weighted_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__cross_entropy_soft_at(const char *file,
+                                                                   int32_t line,
+                                                                   ebb_tensor *logits,
+                                                                   ebb_tensor *target,
+                                                                   ebb_tensor *weight,
+                                                                   const ebb_cross_entropy_soft_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_cross_entropy_soft)(logits, target, weight, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cross_entropy_soft(...) ebb__cross_entropy_soft_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bce_with_logits_weighted_at(const char *file,
+                                                                         int32_t line,
+                                                                         ebb_tensor *x,
+                                                                         ebb_tensor *y,
+                                                                         ebb_tensor *weight,
+                                                                         ebb_tensor *pos_weight,
+                                                                         const ebb_bce_with_logits_weighted_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_bce_with_logits_weighted)(x, y, weight, pos_weight, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_bce_with_logits_weighted(...) ebb__bce_with_logits_weighted_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__randint_at(const char *file, int32_t line,
+                                                        ebb_context *ctx, ebb_dtype dtype,
+                                                        ebb_shape shape, int64_t low,
+                                                        int64_t high)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_randint)(ctx, dtype, shape, low, high);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_randint(...) ebb__randint_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__randperm_at(const char *file, int32_t line,
+                                                         ebb_context *ctx, int64_t n)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_randperm)(ctx, n);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_randperm(...) ebb__randperm_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__multinomial_at(const char *file, int32_t line,
+                                                            ebb_tensor *p, int64_t n,
+                                                            const ebb_multinomial_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_multinomial)(p, n, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_multinomial(...) ebb__multinomial_at(__FILE__, __LINE__, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -3418,3 +3418,470 @@ ebb_status ebb_nan_to_num_(ebb_tensor *x, const ebb_nan_to_num_options *options)
     ebb_tensor *const in[] = {x};
     return ebb__run_in_place(&ebb__op_nan_to_num, "nan_to_num_", &attr, 1, in);
 }
+
+struct count_nonzero_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct count_nonzero_attr) == 80, "count_nonzero");
+_Static_assert(offsetof(struct count_nonzero_attr, axes) == 0, "count_nonzero");
+ebb_tensor *ebb_count_nonzero(ebb_tensor *x, ebb_axes axes)
+{
+    struct count_nonzero_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_count_nonzero, &attr, 1, in);
+}
+
+struct cumprod_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct cumprod_attr) == 8, "cumprod");
+_Static_assert(offsetof(struct cumprod_attr, axis) == 0, "cumprod");
+ebb_tensor *ebb_cumprod(ebb_tensor *x, int64_t axis)
+{
+    struct cumprod_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_cumprod, &attr, 1, in);
+}
+
+struct cummax_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct cummax_attr) == 8, "cummax");
+_Static_assert(offsetof(struct cummax_attr, axis) == 0, "cummax");
+ebb_status ebb_cummax(ebb_tensor **values_out, ebb_tensor **indices_out, ebb_tensor *x,
+                      int64_t axis)
+{
+    struct cummax_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    ebb_tensor **const out[] = {values_out, indices_out};
+    return ebb__call_outs(out, 2, &ebb__op_cummax, &attr, 1, in);
+}
+
+struct cummin_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct cummin_attr) == 8, "cummin");
+_Static_assert(offsetof(struct cummin_attr, axis) == 0, "cummin");
+ebb_status ebb_cummin(ebb_tensor **values_out, ebb_tensor **indices_out, ebb_tensor *x,
+                      int64_t axis)
+{
+    struct cummin_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    ebb_tensor **const out[] = {values_out, indices_out};
+    return ebb__call_outs(out, 2, &ebb__op_cummin, &attr, 1, in);
+}
+
+struct sort_attr {
+    bool descending;
+    int64_t axis;
+};
+_Static_assert(sizeof(struct sort_attr) == 16, "sort");
+_Static_assert(offsetof(struct sort_attr, descending) == 0, "sort");
+_Static_assert(offsetof(struct sort_attr, axis) == 8, "sort");
+ebb_status ebb_sort(ebb_tensor **values_out, ebb_tensor **indices_out, ebb_tensor *x,
+                    int64_t axis, const ebb_sort_options *options)
+{
+    struct sort_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_sort, options->reserved));
+        attr.descending = options->descending;
+    }
+    ebb_tensor *const in[] = {x};
+    ebb_tensor **const out[] = {values_out, indices_out};
+    return ebb__call_outs(out, 2, &ebb__op_sort, &attr, 1, in);
+}
+
+struct argsort_attr {
+    bool descending;
+    int64_t axis;
+};
+_Static_assert(sizeof(struct argsort_attr) == 16, "argsort");
+_Static_assert(offsetof(struct argsort_attr, descending) == 0, "argsort");
+_Static_assert(offsetof(struct argsort_attr, axis) == 8, "argsort");
+ebb_tensor *ebb_argsort(ebb_tensor *x, int64_t axis, const ebb_sort_options *options)
+{
+    struct argsort_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_argsort, options->reserved) != EBB_OK) return NULL;
+        attr.descending = options->descending;
+    }
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_argsort, &attr, 1, in);
+}
+
+struct topk_attr {
+    bool smallest;
+    int64_t k;
+    int64_t axis;
+};
+_Static_assert(sizeof(struct topk_attr) == 24, "topk");
+_Static_assert(offsetof(struct topk_attr, smallest) == 0, "topk");
+_Static_assert(offsetof(struct topk_attr, k) == 8, "topk");
+_Static_assert(offsetof(struct topk_attr, axis) == 16, "topk");
+ebb_status ebb_topk(ebb_tensor **values_out, ebb_tensor **indices_out, ebb_tensor *x, int64_t k,
+                    int64_t axis, const ebb_topk_options *options)
+{
+    struct topk_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.k = k;
+    attr.axis = axis;
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_topk, options->reserved));
+        attr.smallest = options->smallest;
+    }
+    ebb_tensor *const in[] = {x};
+    ebb_tensor **const out[] = {values_out, indices_out};
+    return ebb__call_outs(out, 2, &ebb__op_topk, &attr, 1, in);
+}
+
+struct median_attr {
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct median_attr) == 80, "median");
+_Static_assert(offsetof(struct median_attr, axes) == 0, "median");
+ebb_status ebb_median(ebb_tensor **values_out, ebb_tensor **indices_out, ebb_tensor *x,
+                      ebb_axes axes)
+{
+    struct median_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    ebb_tensor **const out[] = {values_out, indices_out};
+    return ebb__call_outs(out, 2, &ebb__op_median, &attr, 1, in);
+}
+
+struct norm_attr {
+    double p;
+    ebb_axes axes;
+};
+_Static_assert(sizeof(struct norm_attr) == 88, "norm");
+_Static_assert(offsetof(struct norm_attr, p) == 0, "norm");
+_Static_assert(offsetof(struct norm_attr, axes) == 8, "norm");
+ebb_tensor *ebb_norm(ebb_tensor *x, double p, ebb_axes axes)
+{
+    struct norm_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.p = p;
+    attr.axes = axes;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_norm, &attr, 1, in);
+}
+
+struct huber_attr {
+    bool sum;
+    bool each;
+    double delta;
+};
+_Static_assert(sizeof(struct huber_attr) == 16, "huber");
+_Static_assert(offsetof(struct huber_attr, sum) == 0, "huber");
+_Static_assert(offsetof(struct huber_attr, each) == 1, "huber");
+_Static_assert(offsetof(struct huber_attr, delta) == 8, "huber");
+ebb_tensor *ebb_huber(ebb_tensor *x, ebb_tensor *y, const ebb_huber_options *options)
+{
+    struct huber_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_huber, options->reserved) != EBB_OK) return NULL;
+        attr.sum = options->sum;
+        attr.each = options->each;
+        attr.delta = options->delta;
+    }
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_huber, &attr, 2, in);
+}
+
+struct hinge_attr {
+    bool sum;
+    bool each;
+};
+_Static_assert(sizeof(struct hinge_attr) == 2, "hinge");
+_Static_assert(offsetof(struct hinge_attr, sum) == 0, "hinge");
+_Static_assert(offsetof(struct hinge_attr, each) == 1, "hinge");
+ebb_tensor *ebb_hinge(ebb_tensor *x, ebb_tensor *y, const ebb_hinge_options *options)
+{
+    struct hinge_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_hinge, options->reserved) != EBB_OK) return NULL;
+        attr.sum = options->sum;
+        attr.each = options->each;
+    }
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_hinge, &attr, 2, in);
+}
+
+struct hinge_embedding_attr {
+    bool sum;
+    bool each;
+    double margin;
+};
+_Static_assert(sizeof(struct hinge_embedding_attr) == 16, "hinge_embedding");
+_Static_assert(offsetof(struct hinge_embedding_attr, sum) == 0, "hinge_embedding");
+_Static_assert(offsetof(struct hinge_embedding_attr, each) == 1, "hinge_embedding");
+_Static_assert(offsetof(struct hinge_embedding_attr, margin) == 8, "hinge_embedding");
+ebb_tensor *ebb_hinge_embedding(ebb_tensor *x, ebb_tensor *y,
+                                const ebb_hinge_embedding_options *options)
+{
+    struct hinge_embedding_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_hinge_embedding, options->reserved) != EBB_OK) return NULL;
+        attr.sum = options->sum;
+        attr.each = options->each;
+        attr.margin = options->margin;
+    }
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_hinge_embedding, &attr, 2, in);
+}
+
+struct kl_div_attr {
+    bool sum;
+    bool each;
+    bool log_target;
+    bool batch_mean;
+};
+_Static_assert(sizeof(struct kl_div_attr) == 4, "kl_div");
+_Static_assert(offsetof(struct kl_div_attr, sum) == 0, "kl_div");
+_Static_assert(offsetof(struct kl_div_attr, each) == 1, "kl_div");
+_Static_assert(offsetof(struct kl_div_attr, log_target) == 2, "kl_div");
+_Static_assert(offsetof(struct kl_div_attr, batch_mean) == 3, "kl_div");
+ebb_tensor *ebb_kl_div(ebb_tensor *x, ebb_tensor *y, const ebb_kl_div_options *options)
+{
+    struct kl_div_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_kl_div, options->reserved) != EBB_OK) return NULL;
+        attr.sum = options->sum;
+        attr.each = options->each;
+        attr.log_target = options->log_target;
+        attr.batch_mean = options->batch_mean;
+    }
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_kl_div, &attr, 2, in);
+}
+
+struct cosine_similarity_attr {
+    double eps;
+    int64_t axis;
+};
+_Static_assert(sizeof(struct cosine_similarity_attr) == 16, "cosine_similarity");
+_Static_assert(offsetof(struct cosine_similarity_attr, eps) == 0, "cosine_similarity");
+_Static_assert(offsetof(struct cosine_similarity_attr, axis) == 8, "cosine_similarity");
+ebb_tensor *ebb_cosine_similarity(ebb_tensor *x, ebb_tensor *y, int64_t axis,
+                                  const ebb_cosine_similarity_options *options)
+{
+    struct cosine_similarity_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_cosine_similarity, options->reserved) != EBB_OK) return NULL;
+        attr.eps = options->eps;
+    }
+    ebb_tensor *const in[] = {x, y};
+    return ebb__call1(NULL, &ebb__op_cosine_similarity, &attr, 2, in);
+}
+
+struct triplet_attr {
+    bool sum;
+    bool each;
+    double margin;
+    double p;
+    double eps;
+    bool swap;
+};
+_Static_assert(sizeof(struct triplet_attr) == 40, "triplet");
+_Static_assert(offsetof(struct triplet_attr, sum) == 0, "triplet");
+_Static_assert(offsetof(struct triplet_attr, each) == 1, "triplet");
+_Static_assert(offsetof(struct triplet_attr, margin) == 8, "triplet");
+_Static_assert(offsetof(struct triplet_attr, p) == 16, "triplet");
+_Static_assert(offsetof(struct triplet_attr, eps) == 24, "triplet");
+_Static_assert(offsetof(struct triplet_attr, swap) == 32, "triplet");
+ebb_tensor *ebb_triplet(ebb_tensor *anchor, ebb_tensor *positive, ebb_tensor *negative,
+                        const ebb_triplet_options *options)
+{
+    struct triplet_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_triplet, options->reserved) != EBB_OK) return NULL;
+        attr.sum = options->sum;
+        attr.each = options->each;
+        attr.margin = options->margin;
+        attr.p = options->p;
+        attr.eps = options->eps;
+        attr.swap = options->swap;
+    }
+    ebb_tensor *const in[] = {anchor, positive, negative};
+    return ebb__call1(NULL, &ebb__op_triplet, &attr, 3, in);
+}
+
+struct nll_weighted_attr {
+    bool sum;
+    bool each;
+    bool ignore;
+    int64_t ignore_index;
+};
+_Static_assert(sizeof(struct nll_weighted_attr) == 16, "nll_weighted");
+_Static_assert(offsetof(struct nll_weighted_attr, sum) == 0, "nll_weighted");
+_Static_assert(offsetof(struct nll_weighted_attr, each) == 1, "nll_weighted");
+_Static_assert(offsetof(struct nll_weighted_attr, ignore) == 2, "nll_weighted");
+_Static_assert(offsetof(struct nll_weighted_attr, ignore_index) == 8, "nll_weighted");
+ebb_tensor *ebb_nll_weighted(ebb_tensor *x, ebb_tensor *labels, ebb_tensor *weight,
+                             const ebb_nll_weighted_options *options)
+{
+    struct nll_weighted_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_nll_weighted, options->reserved) != EBB_OK) return NULL;
+        attr.sum = options->sum;
+        attr.each = options->each;
+        attr.ignore = options->ignore;
+        attr.ignore_index = options->ignore_index;
+    }
+    ebb_tensor *const in[] = {x, labels, weight};
+    return ebb__call1(NULL, &ebb__op_nll_weighted, &attr, 3, in);
+}
+
+struct cross_entropy_weighted_attr {
+    bool sum;
+    bool each;
+    double label_smoothing;
+    bool ignore;
+    int64_t ignore_index;
+};
+_Static_assert(sizeof(struct cross_entropy_weighted_attr) == 32, "cross_entropy_weighted");
+_Static_assert(offsetof(struct cross_entropy_weighted_attr, sum) == 0, "cross_entropy_weighted");
+_Static_assert(offsetof(struct cross_entropy_weighted_attr, each) == 1, "cross_entropy_weighted");
+_Static_assert(offsetof(struct cross_entropy_weighted_attr, label_smoothing) == 8, "cross_entropy_weighted");
+_Static_assert(offsetof(struct cross_entropy_weighted_attr, ignore) == 16, "cross_entropy_weighted");
+_Static_assert(offsetof(struct cross_entropy_weighted_attr, ignore_index) == 24, "cross_entropy_weighted");
+ebb_tensor *ebb_cross_entropy_weighted(ebb_tensor *logits, ebb_tensor *labels,
+                                       ebb_tensor *weight,
+                                       const ebb_cross_entropy_weighted_options *options)
+{
+    struct cross_entropy_weighted_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_cross_entropy_weighted, options->reserved) != EBB_OK) return NULL;
+        attr.sum = options->sum;
+        attr.each = options->each;
+        attr.label_smoothing = options->label_smoothing;
+        attr.ignore = options->ignore;
+        attr.ignore_index = options->ignore_index;
+    }
+    ebb_tensor *const in[] = {logits, labels, weight};
+    return ebb__call1(NULL, &ebb__op_cross_entropy_weighted, &attr, 3, in);
+}
+
+struct cross_entropy_soft_attr {
+    bool sum;
+    bool each;
+    double label_smoothing;
+};
+_Static_assert(sizeof(struct cross_entropy_soft_attr) == 16, "cross_entropy_soft");
+_Static_assert(offsetof(struct cross_entropy_soft_attr, sum) == 0, "cross_entropy_soft");
+_Static_assert(offsetof(struct cross_entropy_soft_attr, each) == 1, "cross_entropy_soft");
+_Static_assert(offsetof(struct cross_entropy_soft_attr, label_smoothing) == 8, "cross_entropy_soft");
+ebb_tensor *ebb_cross_entropy_soft(ebb_tensor *logits, ebb_tensor *target, ebb_tensor *weight,
+                                   const ebb_cross_entropy_soft_options *options)
+{
+    struct cross_entropy_soft_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_cross_entropy_soft, options->reserved) != EBB_OK) return NULL;
+        attr.sum = options->sum;
+        attr.each = options->each;
+        attr.label_smoothing = options->label_smoothing;
+    }
+    ebb_tensor *const in[] = {logits, target, weight};
+    return ebb__call1(NULL, &ebb__op_cross_entropy_soft, &attr, 3, in);
+}
+
+struct bce_with_logits_weighted_attr {
+    bool sum;
+    bool each;
+};
+_Static_assert(sizeof(struct bce_with_logits_weighted_attr) == 2, "bce_with_logits_weighted");
+_Static_assert(offsetof(struct bce_with_logits_weighted_attr, sum) == 0, "bce_with_logits_weighted");
+_Static_assert(offsetof(struct bce_with_logits_weighted_attr, each) == 1, "bce_with_logits_weighted");
+ebb_tensor *ebb_bce_with_logits_weighted(ebb_tensor *x, ebb_tensor *y, ebb_tensor *weight,
+                                         ebb_tensor *pos_weight,
+                                         const ebb_bce_with_logits_weighted_options *options)
+{
+    struct bce_with_logits_weighted_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_bce_with_logits_weighted, options->reserved) != EBB_OK) return NULL;
+        attr.sum = options->sum;
+        attr.each = options->each;
+    }
+    ebb_tensor *const in[] = {x, y, weight, pos_weight};
+    return ebb__call1(NULL, &ebb__op_bce_with_logits_weighted, &attr, 4, in);
+}
+
+struct randint_attr {
+    ebb_dtype dtype;
+    ebb_shape shape;
+    int64_t low;
+    int64_t high;
+};
+_Static_assert(sizeof(struct randint_attr) == 96, "randint");
+_Static_assert(offsetof(struct randint_attr, dtype) == 0, "randint");
+_Static_assert(offsetof(struct randint_attr, shape) == 8, "randint");
+_Static_assert(offsetof(struct randint_attr, low) == 80, "randint");
+_Static_assert(offsetof(struct randint_attr, high) == 88, "randint");
+ebb_tensor *ebb_randint(ebb_context *ctx, ebb_dtype dtype, ebb_shape shape, int64_t low,
+                        int64_t high)
+{
+    struct randint_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.dtype = dtype;
+    attr.shape = shape;
+    attr.low = low;
+    attr.high = high;
+    return ebb__call1(ctx, &ebb__op_randint, &attr, 0, NULL);
+}
+
+struct randperm_attr {
+    int64_t n;
+};
+_Static_assert(sizeof(struct randperm_attr) == 8, "randperm");
+_Static_assert(offsetof(struct randperm_attr, n) == 0, "randperm");
+ebb_tensor *ebb_randperm(ebb_context *ctx, int64_t n)
+{
+    struct randperm_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.n = n;
+    return ebb__call1(ctx, &ebb__op_randperm, &attr, 0, NULL);
+}
+
+struct multinomial_attr {
+    bool replacement;
+    int64_t n;
+};
+_Static_assert(sizeof(struct multinomial_attr) == 16, "multinomial");
+_Static_assert(offsetof(struct multinomial_attr, replacement) == 0, "multinomial");
+_Static_assert(offsetof(struct multinomial_attr, n) == 8, "multinomial");
+ebb_tensor *ebb_multinomial(ebb_tensor *p, int64_t n, const ebb_multinomial_options *options)
+{
+    struct multinomial_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.n = n;
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_multinomial, options->reserved) != EBB_OK) return NULL;
+        attr.replacement = options->replacement;
+    }
+    ebb_tensor *const in[] = {p};
+    return ebb__call1(NULL, &ebb__op_multinomial, &attr, 1, in);
+}

@@ -189,6 +189,82 @@ static void test_dropout_keeps_the_mean_and_the_gradient_follows_it(void **state
     ebb_context_destroy(ctx);
 }
 
+static void expect_share(const double *x, int64_t n, double value, double p)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) count += x[i] == value;
+    expect_within((double)count / (double)n, p, 6 * sqrt(p * (1 - p) / (double)n), "a share");
+}
+
+static void test_randint_draws_every_number_as_often(void **state)
+{
+    (void)state;
+    ebb_context *ctx = context(21, 2);
+    {
+        EBB_SCOPE(scope);
+        double *x = numbers(ebb_randint(ctx, EBB_I64, EBB_SHAPE(N), -3, 4));
+        for (int64_t i = 0; i < N; i++) assert_true(x[i] >= -3 && x[i] < 4);
+        for (int v = -3; v < 4; v++) expect_share(x, N, v, 1.0 / 7);
+        free(x);
+        assert_null(ebb_randint(ctx, EBB_I64, EBB_SHAPE(2), 4, 4));
+        ebb_error_clear();
+    }
+    ebb_context_destroy(ctx);
+}
+
+static void test_randperm_is_any_order_as_often(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 12000 };
+    ebb_context *ctx = context(22, 1);
+    static double seen[ROUNDS];
+    for (int r = 0; r < ROUNDS; r++) {
+        EBB_SCOPE(scope);
+        double *x = numbers(ebb_randperm(ctx, 3));
+        assert_true(x[0] + x[1] + x[2] == 3 && x[0] != x[1] && x[1] != x[2] && x[0] != x[2]);
+        seen[r] = x[0] * 3 + x[1];
+        free(x);
+    }
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            if (a != b) expect_share(seen, ROUNDS, a * 3 + b, 1.0 / 6);
+    {
+        EBB_SCOPE(scope);
+        double *x = numbers(ebb_randperm(ctx, 1000));
+        bool there[1000] = {false};
+        for (int i = 0; i < 1000; i++) there[(int)x[i]] = true;
+        for (int i = 0; i < 1000; i++) assert_true(there[i]);
+        free(x);
+    }
+    ebb_context_destroy(ctx);
+}
+
+static void test_multinomial_draws_classes_by_weight(void **state)
+{
+    (void)state;
+    ebb_context *ctx = context(23, 2);
+    {
+        EBB_SCOPE(scope);
+        ebb_tensor *p = EBB_VALUES(ctx, double, EBB_SHAPE(4), 1, 0, 3, 4);
+        double *x =
+            numbers(ebb_multinomial(p, N, &(ebb_multinomial_options){.replacement = true}));
+        for (int k = 0; k < 4; k++) expect_share(x, N, k, (double[]){0.125, 0, 0.375, 0.5}[k]);
+        free(x);
+        enum { ROUNDS = 8000 };
+        static double first[ROUNDS];
+        for (int r = 0; r < ROUNDS; r++) {
+            x = numbers(ebb_multinomial(p, 3, NULL));
+            assert_true(x[0] != x[1] && x[1] != x[2] && x[0] != x[2]);
+            assert_true(x[0] != 1 && x[1] != 1 && x[2] != 1);
+            first[r] = x[0];
+            free(x);
+        }
+        for (int k = 0; k < 4; k++)
+            expect_share(first, ROUNDS, k, (double[]){0.125, 0, 0.375, 0.5}[k]);
+    }
+    ebb_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +272,9 @@ int main(void)
         cmocka_unit_test(test_normal_has_the_moments_it_was_asked_for),
         cmocka_unit_test(test_bernoulli_is_one_as_often_as_it_says),
         cmocka_unit_test(test_numbers_depend_on_the_seed_and_not_on_threads),
+        cmocka_unit_test(test_randint_draws_every_number_as_often),
+        cmocka_unit_test(test_randperm_is_any_order_as_often),
+        cmocka_unit_test(test_multinomial_draws_classes_by_weight),
         cmocka_unit_test(test_dropout_keeps_the_mean_and_the_gradient_follows_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

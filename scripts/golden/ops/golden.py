@@ -67,12 +67,16 @@ class Family:
         values = " ".join(number(v) for v in x.detach().reshape(-1).tolist())
         self.lines.append(f"{key} {DTYPES[x.dtype]} {shape} : {values}".rstrip())
 
-    def case(self, name, fn, *inputs, attr="", gradient=True):
-        """fn of the inputs (strings are waves, None is absent) is what the operation gives."""
+    def case(self, name, fn, *inputs, attr="", gradient=True, fixed=()):
+        """fn of the inputs (strings are waves, None is absent) is what the operation gives.
+        fixed: inputs that PyTorch gives no gradient."""
         made = []
         for k, x in enumerate(inputs):
             made.append(wave(x, k) if isinstance(x, str) else x)
-        leaves = [x is not None and x.dtype == torch.float64 and gradient for x in made]
+        leaves = [
+            x is not None and x.dtype == torch.float64 and gradient and k not in fixed
+            for k, x in enumerate(made)
+        ]
         made = [x.clone().requires_grad_(True) if leaf else x for x, leaf in zip(made, leaves)]
         try:
             got = fn(*made)

@@ -110,5 +110,20 @@ def solvers(g):
         )
 
 
+def transforms(g):
+    real = torch.view_as_real
+    for x, a in (("5", 0), ("6", 0), ("2x4", 1), ("4x2", 0), ("1", 0), ("2x7", -1)):
+        g.case("rfft", lambda t: real(torch.fft.rfft(t, dim=a)), x, attr=f"axis={a}")
+    for x, a, n in (("3x2", 0, 4), ("2x3x2", 1, 4), ("4x2", 0, 6), ("2x2", 0, 2), ("3x1x2", 0, 4)):
+
+        def back(t):
+            z = torch.view_as_complex(t.contiguous())
+            return torch.fft.irfft(z, dim=a)
+
+        g.case("irfft", back, x, attr=f"axis={a}")
+
+
 def write(g):
     products(g)
+    solvers(g)
+    transforms(g)

@@ -49,6 +49,158 @@ def classes(g):
     g.case("nll", F.nll_loss, "1x2", i(1))
 
 
+def reduced(g, name, fn, *inputs, attr="", fixed=()):
+    """The mean, the sum, each."""
+    for option, reduction in (("", "mean"), ("sum=1", "sum"), ("each=1", "none")):
+        g.case(
+            name,
+            lambda *t: fn(*t, reduction=reduction),
+            *inputs,
+            attr=f"{attr} {option}".strip(),
+            fixed=fixed,
+        )
+
+
+def formulas(g):
+    signs = f(1, -1, 1, -1)
+    reduced(g, "huber", F.huber_loss, "3x4", "3x4")
+    reduced(
+        g,
+        "huber",
+        lambda x, y, reduction: F.huber_loss(x, y, delta=0.4, reduction=reduction),
+        "4",
+        "4",
+        attr="delta=0.4",
+    )
+    reduced(g, "hinge_embedding", F.hinge_embedding_loss, "4", signs)
+    reduced(
+        g,
+        "hinge_embedding",
+        lambda x, y, reduction: F.hinge_embedding_loss(x, y, 0.5, reduction=reduction),
+        "3x4",
+        signs.repeat(3, 1),
+        attr="margin=0.5",
+    )
+    total = {"mean": torch.mean, "sum": torch.sum, "none": lambda t: t}
+    reduced(g, "hinge", lambda x, y, reduction: total[reduction](torch.relu(1 - x * y)), "4", signs)
+    reduced(
+        g,
+        "hinge",
+        lambda x, y, reduction: total[reduction](torch.relu(1 - x * y)),
+        "2x4",
+        signs.repeat(2, 1),
+    )
+    logs, target = torch.log_softmax(wave("3x4"), 1), torch.softmax(wave("3x4", 1), 1)
+    reduced(g, "kl_div", F.kl_div, logs, target)
+    reduced(
+        g,
+        "kl_div",
+        lambda x, y, reduction: F.kl_div(x, y, reduction=reduction, log_target=True),
+        logs,
+        target.log(),
+        attr="log_target=1",
+    )
+    g.case("kl_div", lambda x, y: F.kl_div(x, y, reduction="batchmean"), logs, target, attr="batch_mean=1")
+    g.case("kl_div", F.kl_div, f(-1, -2), f(0.5, 0), fixed=(1,))
+    for x, y, a in (
+        ("3x4", "3x4", 1),
+        ("4", "4", 0),
+        ("2x3x2", "2x3x2", 1),
+        ("1x4", "3x4", -1),
+        ("2x1", "2x1", 1),
+    ):
+        g.case("cosine_similarity", lambda p, q: F.cosine_similarity(p, q, a), x, y, attr=f"axis={a}")
+    reduced(g, "triplet", F.triplet_margin_loss, "3x4", "3x4", "3x4")
+    reduced(
+        g,
+        "triplet",
+        lambda a, p, n, reduction: F.triplet_margin_loss(a, p, n, 0.5, 1, swap=True, reduction=reduction),
+        "2x3",
+        "2x3",
+        "2x3",
+        attr="margin=0.5 p=1 swap=1",
+    )
+
+
+def weighted(g):
+    ids, weight = i(0, 2, 1), f(0.5, 2, 1, 0.25)
+    reduced(
+        g,
+        "nll_weighted",
+        lambda x, y, w, reduction: F.nll_loss(x, y, w, reduction=reduction),
+        "3x4",
+        ids,
+        weight.clone(),
+        fixed=(2, 3),
+    )
+    reduced(
+        g,
+        "nll_weighted",
+        lambda x, y, w, reduction: F.nll_loss(x, y, w, ignore_index=2, reduction=reduction),
+        "3x4",
+        ids,
+        weight,
+        attr="ignore=1 ignore_index=2",
+        fixed=(2, 3),
+    )
+    for smooth in (0, 0.2):
+        reduced(
+            g,
+            "cross_entropy_weighted",
+            lambda x, y, w, reduction: F.cross_entropy(
+                x, y, w, label_smoothing=smooth, reduction=reduction
+            ),
+            "3x4",
+            ids,
+            weight,
+            attr=f"label_smoothing={smooth}",
+            fixed=(2, 3),
+        )
+    target = torch.softmax(wave("3x4", 1), 1)
+    reduced(
+        g,
+        "cross_entropy_soft",
+        lambda x, t, w, reduction: F.cross_entropy(x, t, reduction=reduction),
+        "3x4",
+        target,
+        None,
+        fixed=(2, 3),
+    )
+    reduced(
+        g,
+        "cross_entropy_soft",
+        lambda x, t, w, reduction: F.cross_entropy(x, t, w, reduction=reduction),
+        "3x4",
+        target,
+        weight,
+        fixed=(2, 3),
+    )
+    p = torch.sigmoid(wave("3x4", 2))
+    bce = F.binary_cross_entropy_with_logits
+    reduced(
+        g,
+        "bce_with_logits_weighted",
+        lambda x, y, w, q, reduction: bce(x, y, w, reduction=reduction),
+        "3x4",
+        p,
+        weight,
+        None,
+        fixed=(2, 3),
+    )
+    reduced(
+        g,
+        "bce_with_logits_weighted",
+        lambda x, y, w, q, reduction: bce(x, y, None, pos_weight=q, reduction=reduction),
+        "3x4",
+        p,
+        None,
+        weight,
+        fixed=(2, 3),
+    )
+
+
 def write(g):
     pairs(g)
     classes(g)
+    formulas(g)
+    weighted(g)

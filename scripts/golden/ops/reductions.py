@@ -93,10 +93,88 @@ def over_axes(g):
 
 
 def scans(g):
-    for name in ("cumsum",):
+    for name in ("cumsum", "cumprod"):
         fn = getattr(torch, name)
         for x, a in (("3x4", 0), ("3x4", 1), ("5", -1), ("1", 0), ("0x3", 0), (f(2, 0, 3, 0, 4), 0)):
             g.case(name, lambda t: fn(t, a), x, attr=f"axis={a}")
+    for name in ("cummax", "cummin"):
+        fn = getattr(torch, name)
+        for x, a in (
+            ("3x4", 0),
+            ("3x4", 1),
+            ("5", -1),
+            ("1", 0),
+            (f(1, 1, 3, 2, 3), 0),
+            (f(1, NAN, 3), 0),
+        ):
+            g.case(name, lambda t: tuple(fn(t, a)), x, attr=f"axis={a}")
+
+
+def order(g):
+    for x, a in ((wave("3x4"), 0), (wave("3x4"), -1), (wave("1"), 0), (f(2, NAN, -INF, 5, INF), 0)):
+        for down in (0, 1):
+            opts = f"axis={a} descending={down}"
+            g.case(
+                "sort",
+                lambda t: tuple(torch.sort(t, dim=a, descending=bool(down), stable=True)),
+                x,
+                attr=opts,
+            )
+            g.case(
+                "argsort",
+                lambda t: torch.argsort(t, dim=a, descending=bool(down), stable=True),
+                x,
+                attr=opts,
+                gradient=False,
+            )
+    g.case("sort", lambda t: tuple(torch.sort(t, dim=0, stable=True)), i(3, 1, 3, 2, 1), attr="axis=0")
+    for x, k, a, low in (
+        (wave("3x4"), 2, 1, 0),
+        (wave("3x4"), 1, 0, 0),
+        (wave("7"), 3, -1, 1),
+        (wave("2"), 2, 0, 0),
+        (wave("5"), 0, 0, 0),
+    ):
+        g.case(
+            "topk", lambda t: tuple(torch.topk(t, k, a, not low)), x, attr=f"k={k} axis={a} smallest={low}"
+        )
+    for x, a in ((wave("3x4"), 0), (wave("3x4"), 1), (wave("5"), -1), (wave("1"), 0), (f(1, NAN, 3), 0)):
+        g.case("median", lambda t: tuple(torch.median(t, a)), x, attr=f"axes={a}")
+    for x, a, d in (
+        (i(0, 1, 2, 0), "0", 0),
+        (wave("3x4"), "1", 1),
+        (b(1, 0, 1), "0", 0),
+        (f(0, NAN), "0", 0),
+        (wave("0x2"), "0", 0),
+    ):
+        g.case("count_nonzero", lambda t: torch.count_nonzero(t, d), x, attr=f"axes={a}", gradient=False)
+    for x, p, a, d in (
+        ("3x4", 2, "0", 0),
+        ("3x4", 1, "-1", -1),
+        ("2x3", 3, "0,1", (0, 1)),
+        ("5", INF, "0", 0),
+        ("5", -INF, "0", 0),
+        ("4", 0.5, "0", 0),
+        ("4", 0, "0", 0),
+        (f(0, 0), 2, "0", 0),
+    ):
+        text = "inf" if p == INF else "-inf" if p == -INF else str(p)
+        g.case(
+            "norm",
+            lambda t: torch.linalg.vector_norm(t, p, d),
+            x,
+            attr=f"p={text} axes={a}",
+            gradient=p != 0,
+        )
+
+
+def large_norm(g):
+    g.case(
+        "norm",
+        lambda t: torch.linalg.vector_norm(t / 1e200, 2, 0) * 1e200,
+        f(3e200, 4e200),
+        attr="p=2 axes=0",
+    )
 
 
 def made(g):
@@ -121,4 +199,6 @@ def made(g):
 def write(g):
     over_axes(g)
     scans(g)
+    order(g)
+    large_norm(g)
     made(g)

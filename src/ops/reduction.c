@@ -1,0 +1,24 @@
+/* reduction.c - how a loss ends: the mean, the sum, or every element.
+ * SPDX-License-Identifier: MIT */
+#include "ops/reduction.h"
+
+ebb_status ebb__reduction_check(const ebb__reduction *r)
+{
+    if (!r->sum || !r->each) return EBB_OK;
+    return ebb__fail(EBB_E_RANGE, "sum and each are both set, one is allowed");
+}
+
+ebb_tensor *ebb__reduction_of(ebb_vjp *v, const ebb__reduction *r, ebb_tensor *each)
+{
+    if (v->status == EBB_OK) v->status = ebb__reduction_check(r);
+    if (v->status != EBB_OK) return NULL;
+    if (r->each) return each;
+    return r->sum ? ebb__rule_sum(v, each, EBB_ALL) : ebb__rule_mean(v, each, EBB_ALL);
+}
+
+ebb_shape ebb__tensor_shape(const ebb_tensor *t)
+{
+    ebb_shape s = {.n_dims = ebb_rank(t)};
+    for (int64_t d = 0; d < s.n_dims && d < EBB_MAX_DIMS; d++) s.dims[d] = ebb_dim(t, d);
+    return s;
+}
