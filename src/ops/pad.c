@@ -150,8 +150,9 @@ static void pad_rows(const void *arg, int64_t lo, int64_t hi, int32_t part)
             continue;
         }
         const char *from = w->x + (size_t)at * size;
-        memcpy(to + (size_t)start * size, from + (size_t)(start - first) * size,
-               (size_t)(end - start) * size);
+        if (end > start)
+            memcpy(to + (size_t)start * size, from + (size_t)(start - first) * size,
+                   (size_t)(end - start) * size);
         for (int64_t i = 0; i < n; i++) {
             if (i == start) i = end;
             if (i == n) break;

@@ -26,6 +26,8 @@ static void borders_are_constant_reflected_repeated_or_circular(void **state)
     EXPECT(ebb_pad(x, two, two, &(ebb_pad_options){.mode = EBB_PAD_CIRCULAR}), 0, 2, 3, 1, 2, 3,
            1, 2);
     EXPECT(ebb_pad(x, EBB_SHAPE(-1), EBB_SHAPE(1), NULL), 0, 2, 3, 0);
+    EXPECT(ebb_pad(x, EBB_SHAPE(5), EBB_SHAPE(-6), NULL), 0, 0, 0); /* nothing of x shows */
+    EXPECT(ebb_pad(x, EBB_SHAPE(-5), EBB_SHAPE(4), NULL), 0, 0, 0);
     EXPECT(ebb_pad(square(ctx), EBB_SHAPE(1, 0), EBB_SHAPE(0, 1), NULL), 0, 0, 0, 0, 0, 1, 2, 3,
            0, 4, 5, 6, 0);
 }
