@@ -202,7 +202,10 @@ typedef struct layers {
     ebb_nn_batch_norm batch_norm;
     ebb_nn_conv2d conv;
     ebb_nn_lstm lstm;
-    ebb_tensor *flat, *image, *zero;
+    ebb_nn_gru gru;
+    ebb_nn_attention attention;
+    ebb_nn_conv_transpose2d up;
+    ebb_tensor *sequence, *flat, *image, *zero;
 } layers;
 
 typedef ebb_tensor *(*forward)(const layers *l);
@@ -232,6 +235,25 @@ static ebb_tensor *run_lstm(const layers *l)
     return ebb_nn_lstm_step(&h, &c, &l->lstm, l->flat) == EBB_OK ? h : NULL;
 }
 
+static ebb_tensor *run_lstm_sequence(const layers *l)
+{
+    ebb_tensor *y, *h = EBB_NONE, *c = EBB_NONE;
+    return ebb_nn_lstm_forward(&y, &h, &c, &l->lstm, l->sequence, NULL) == EBB_OK ? y : NULL;
+}
+static ebb_tensor *run_gru(const layers *l)
+{
+    ebb_tensor *y, *h = EBB_NONE;
+    return ebb_nn_gru_forward(&y, &h, &l->gru, l->sequence, NULL) == EBB_OK ? y : NULL;
+}
+static ebb_tensor *run_attention(const layers *l)
+{
+    return ebb_nn_attention_forward(&l->attention, l->sequence, EBB_NONE, NULL);
+}
+static ebb_tensor *run_up(const layers *l)
+{
+    return ebb_nn_conv_transpose2d_forward(&l->up, l->image);
+}
+
 static void layers_make(layers *l, ebb_params *p)
 {
     l->linear = ebb_nn_linear_make(p, "linear", 256, 256);
@@ -240,7 +262,12 @@ static void layers_make(layers *l, ebb_params *p)
     l->conv =
         ebb_nn_conv2d_make(p, "conv", 16, 16, 3, &(ebb_conv2d_options){.padding = {1, 1}});
     l->lstm = ebb_nn_lstm_make(p, "lstm", 256, 128);
+    l->gru = ebb_nn_gru_make(p, "gru", 256, 128);
+    l->attention = ebb_nn_attention_make(p, "attention", 256, 4);
+    l->up = ebb_nn_conv_transpose2d_make(p, "up", 16, 16, 3, NULL);
     GOOD(ebb_params_status(p));
+    l->sequence = ebb_uniform(l->ctx, EBB_F32, EBB_SHAPE(6, 64, 256), -1, 1);
+    GOOD(ebb_check(l->sequence));
     l->flat = ebb_uniform(l->ctx, EBB_F32, EBB_SHAPE(64, 256), -1, 1);
     l->image = ebb_uniform(l->ctx, EBB_F32, EBB_SHAPE(8, 16, 20, 20), -1, 1);
     l->zero = ebb_zeros(l->ctx, EBB_F32, EBB_SHAPE(64, 128));
@@ -254,10 +281,17 @@ static void each_layer_forward_holds_what_it_must(void **state)
     const struct {
         const char *name;
         forward run;
-    } all[] = {
-        {"linear", run_linear},         {"norm", run_norm},
-        {"batch_norm", run_batch_norm}, {"batch_norm, inference", run_batch_norm_inference},
-        {"conv2d", run_conv},           {"lstm", run_lstm}};
+        bool saves; /* recorded, it keeps for backward what the measure does not know of */
+    } all[] = {{"linear", run_linear, false},
+               {"norm", run_norm, false},
+               {"batch_norm", run_batch_norm, false},
+               {"batch_norm, inference", run_batch_norm_inference, false},
+               {"conv2d", run_conv, false},
+               {"lstm", run_lstm, false},
+               {"conv_transpose2d", run_up, false},
+               {"lstm over a sequence", run_lstm_sequence, false},
+               {"gru", run_gru, false},
+               {"attention", run_attention, true}};
     layers l = {0};
     ebb_params *p;
     GOOD(ebb_context_create(&l.ctx, &(ebb_context_options){.n_threads = 2}));
@@ -265,7 +299,7 @@ static void each_layer_forward_holds_what_it_must(void **state)
     EBB_SCOPE(outer);
     layers_make(&l, p);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        for (int train = 0; train < 2; train++) {
+        for (int train = 0; train < (all[i].saves ? 1 : 2); train++) {
             char what[80];
             lifetimes lives;
             snprintf(what, sizeof what, "%s%s", all[i].name, train ? ", recorded" : "");
