@@ -77,8 +77,8 @@ static ebb_status check_sides(const ebb_shape *x, const ebb_shape *out)
     char text[EBB__SHAPE_TEXT];
     for (int64_t i = 2; i < x->n_dims; i++) {
         if (out->dims[i] < 1 || out->dims[i] > INT32_MAX)
-            return ebb__fail(EBB_E_RANGE, "a side of the result is %lld, it must be positive",
-                             (long long)out->dims[i]);
+            return ebb__fail(EBB_E_RANGE, "a side of the result is %lld, it must be in [1, %d]",
+                             (long long)out->dims[i], INT32_MAX);
         if (x->dims[i] < 1 || x->dims[i] > INT32_MAX)
             return ebb__fail(EBB_E_SHAPE, "x is %s: there is nothing to pool",
                              ebb__shape_text(text, sizeof text, x));

@@ -273,7 +273,7 @@ static void gru_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, int
     (void)n_in;
     ebb__recurrent_attr how = {.reverse = *(const bool *)attr};
     ebb_tensor *made[2];
-    ebb_tensor *own[] = {ebb__recurrent_input(v, in[X], in[W_IH], in[B_IH], EBB_NONE),
+    ebb_tensor *own[] = {ebb__recurrent_input(v, in[X], 3, in[W_IH], in[B_IH], EBB_NONE),
                          in[STATE], in[W_HH], in[B_HH]};
     ebb__emit_n(v, &ebb__op_gru_sequence, &how, 4, own, 2, made);
     out[0] = made[0];
@@ -286,7 +286,7 @@ static void gru_cell_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in
     (void)n_in;
     (void)attr;
     ebb__recurrent_attr how = {.reverse = false};
-    ebb_tensor *pre = ebb__recurrent_input(v, in[X], in[W_IH], in[B_IH], EBB_NONE), *made[2];
+    ebb_tensor *pre = ebb__recurrent_input(v, in[X], 2, in[W_IH], in[B_IH], EBB_NONE), *made[2];
     ebb_tensor *own[] = {ebb__recurrent_one(v, pre), in[STATE], in[W_HH], in[B_HH]};
     ebb__emit_n(v, &ebb__op_gru_sequence, &how, 4, own, 2, made);
     out[0] = ebb__recurrent_last(v, made[0], false);

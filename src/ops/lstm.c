@@ -290,7 +290,7 @@ static void lstm_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, in
 {
     (void)n_in;
     ebb__recurrent_attr how = {.reverse = *(const bool *)attr};
-    ebb_tensor *pre = ebb__recurrent_input(v, in[X], in[W_IH], in[B_IH], in[B_HH]), *made[3];
+    ebb_tensor *pre = ebb__recurrent_input(v, in[X], 3, in[W_IH], in[B_IH], in[B_HH]), *made[3];
     ebb_tensor *own[] = {pre, in[STATE], in[CELL], in[W_HH]};
     ebb__emit_n(v, &ebb__op_lstm_sequence, &how, 4, own, 3, made);
     out[0] = made[0];
@@ -304,7 +304,7 @@ static void lstm_cell_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *i
     (void)n_in;
     (void)attr;
     ebb__recurrent_attr how = {.reverse = false};
-    ebb_tensor *pre = ebb__recurrent_input(v, in[X], in[W_IH], in[B_IH], in[B_HH]), *made[3];
+    ebb_tensor *pre = ebb__recurrent_input(v, in[X], 2, in[W_IH], in[B_IH], in[B_HH]), *made[3];
     ebb_tensor *own[] = {ebb__recurrent_one(v, pre), in[STATE], in[CELL], in[W_HH]};
     ebb__emit_n(v, &ebb__op_lstm_sequence, &how, 4, own, 3, made);
     out[0] = ebb__recurrent_last(v, made[0], false);

@@ -37,11 +37,13 @@ static ebb_status pool_axis(ebb__pool_geometry *s, int64_t i, bool ceil_mode)
 {
     int64_t kernel = s->kernel[i], padding = s->padding[i], stride = s->stride[i];
     if (kernel < 1 || kernel > INT32_MAX / 2 || stride < 1)
-        return ebb__fail(EBB_E_RANGE, "kernel %lld, stride %lld: both must be positive",
-                         (long long)kernel, (long long)stride);
+        return ebb__fail(
+            EBB_E_RANGE,
+            "kernel %lld, stride %lld: both must be positive, the kernel at most %d",
+            (long long)kernel, (long long)stride, INT32_MAX / 2);
     if (s->dilation[i] < 1 || s->dilation[i] > INT32_MAX)
-        return ebb__fail(EBB_E_RANGE, "dilation is %lld, it must be positive",
-                         (long long)s->dilation[i]);
+        return ebb__fail(EBB_E_RANGE, "dilation is %lld, it must be in [1, %d]",
+                         (long long)s->dilation[i], INT32_MAX);
     if (padding < 0 || padding > kernel / 2)
         return ebb__fail(EBB_E_RANGE, "padding %lld is outside [0, %lld], half the kernel",
                          (long long)padding, (long long)(kernel / 2));

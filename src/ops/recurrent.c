@@ -92,9 +92,17 @@ void ebb__recurrence_columns(const ebb__call *c, const ebb__recurrence *r, ebb__
 }
 
 /* ---- formulas --------------------------------------------------------------------------- */
-ebb_tensor *ebb__recurrent_input(ebb_vjp *v, ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
-                                 ebb_tensor *c)
+ebb_tensor *ebb__recurrent_input(ebb_vjp *v, ebb_tensor *x, int64_t rank, ebb_tensor *w,
+                                 ebb_tensor *b, ebb_tensor *c)
 {
+    ebb_shape s = ebb_shape_get(x);
+    char text[EBB__SHAPE_TEXT];
+    if (s.n_dims != rank || (rank == 3 && s.dims[0] < 1)) {
+        v->status = ebb__fail(EBB_E_SHAPE, "x is %s, it must be %s",
+                              ebb__shape_text(text, sizeof text, &s),
+                              rank == 3 ? "(steps, batch, in), steps >= 1" : "(batch, in)");
+        return NULL;
+    }
     if (b == EBB_NONE)
         b = c;
     else if (c != EBB_NONE)

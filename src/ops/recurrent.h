@@ -55,9 +55,10 @@ void ebb__recurrence_columns(const ebb__call *c, const ebb__recurrence *r,
                              const void *arg);
 
 /* ---- formulas --------------------------------------------------------------------------- */
-/* x w' + b + c with optional b and c: what the inputs have in the gates. */
-ebb_tensor *ebb__recurrent_input(ebb_vjp *v, ebb_tensor *x, ebb_tensor *w, ebb_tensor *b,
-                                 ebb_tensor *c);
+/* x w' + b + c with optional b and c: what the inputs have in the gates. E_SHAPE where x has
+ * another rank, or no steps. */
+ebb_tensor *ebb__recurrent_input(ebb_vjp *v, ebb_tensor *x, int64_t rank, ebb_tensor *w,
+                                 ebb_tensor *b, ebb_tensor *c);
 /* An operation on sequences run for one step: x (batch, n) as (1, batch, n). */
 ebb_tensor *ebb__recurrent_one(ebb_vjp *v, ebb_tensor *x);
 /* Step t of a sequence, (batch, columns). */

@@ -241,8 +241,8 @@ static void response_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in
         return;
     }
     if (a->size < 1 || a->size > INT32_MAX / 2) {
-        v->status =
-            ebb__fail(EBB_E_RANGE, "size is %lld, it must be positive", (long long)a->size);
+        v->status = ebb__fail(EBB_E_RANGE, "size is %lld, it must be in [1, %d]",
+                              (long long)a->size, INT32_MAX / 2);
         return;
     }
     if (ebb__n_elems(&x) == 0) {

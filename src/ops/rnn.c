@@ -213,7 +213,7 @@ static void rnn_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, int
                         const void *attr)
 {
     (void)n_in;
-    ebb_tensor *pre = ebb__recurrent_input(v, in[X], in[W_IH], in[B_IH], in[B_HH]);
+    ebb_tensor *pre = ebb__recurrent_input(v, in[X], 3, in[W_IH], in[B_IH], in[B_HH]);
     out[0] = EBB_EMIT(v, rnn_sequence, attr, pre, in[STATE], in[W_HH]);
     out[1] = ebb__recurrent_last(v, out[0], ((const ebb__recurrent_attr *)attr)->reverse);
 }
@@ -223,7 +223,7 @@ static void rnn_cell_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in
 {
     (void)n_in;
     ebb__recurrent_attr how = {.relu = *(const bool *)attr};
-    ebb_tensor *pre = ebb__recurrent_input(v, in[X], in[W_IH], in[B_IH], in[B_HH]);
+    ebb_tensor *pre = ebb__recurrent_input(v, in[X], 2, in[W_IH], in[B_IH], in[B_HH]);
     pre = ebb__recurrent_one(v, pre);
     out[0] = ebb__recurrent_last(v, EBB_EMIT(v, rnn_sequence, &how, pre, in[STATE], in[W_HH]),
                                  false);
