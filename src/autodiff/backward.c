@@ -326,6 +326,7 @@ static ebb_status backward_walk(ebb__backward *b)
 {
     const ebb__backward_args *a = b->args;
     EBB_TRY(walk_check(b));
+    ebb__habit_weigh(b->ctx);
     EBB_TRY(totals_make(b));
     EBB_TRY(ebb__next_uses_set(b));
     ebb_scope scope =
@@ -360,6 +361,7 @@ static ebb_status backward_checked(ebb__backward *b, ebb__graph_place *places)
         ebb__watch_backward(b);
     ebb__graph_walk_end(&b->walk);
     if (status == EBB_OK) ebb__memory_step_done(b->ctx);
+    if (status == EBB_OK && !b->walk.keep) ebb__habit_step(b->ctx);
     if (status == EBB_OK && a->inputs) return results_hand_over(b);
     for (int64_t j = 0; j < a->n_inputs; j++) {
         if (a->grads_out[j] != EBB_NONE) ebb_release(a->grads_out[j]);

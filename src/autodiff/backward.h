@@ -5,6 +5,7 @@
 #ifndef EBB_AUTODIFF_BACKWARD_H
 #define EBB_AUTODIFF_BACKWARD_H
 
+#include "autodiff/habit.h"
 #include "autodiff/hooks.h"
 #include "autodiff/recording.h"
 #include "autodiff/watching.h"
@@ -15,10 +16,15 @@ typedef struct ebb__engine {
     const ebb_op *add, *accumulate, *sum_to, *clone, *cast;
     void (*trace)(void *user, const ebb__op_event *e);
     void *trace_user;
-    ebb__watch watch; /* the root's counts */
-    ebb__hooks hooks; /* so does this */
+    ebb__watch watch;            /* the root's counts */
+    ebb__hooks hooks;            /* so does this */
+    _Atomic(ebb__habit *) habit; /* NULL: nothing is learned */
 } ebb__engine;
 
+static inline ebb__habit *ebb__habit_of(const ebb_context *ctx)
+{
+    return atomic_load_explicit(&ctx->engine->habit, memory_order_acquire);
+}
 /* E_MISUSE: made before a fork, or single-threaded and another thread's. */
 ebb_status ebb__context_usable(const ebb_context *ctx);
 /* The deeper of the two, which must lie on one line of descent. */

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "autodiff/backward.h"
 
+#include <string.h>
+
 static ebb_status need(const ebb_op **out, const ebb_context *ctx, const char *name)
 {
     *out = ebb__registry_find(ctx->registry, name);
@@ -12,7 +14,7 @@ ebb_status ebb__engine_create(ebb_context *ctx)
 {
     ebb__engine *e = ebb__pool_alloc(ctx->pool, sizeof *e);
     if (!e) return ebb_error_status();
-    *e = (ebb__engine){0};
+    memset(e, 0, sizeof *e);
     ctx->engine = e;
     EBB_TRY(need(&e->add, ctx, "add"));
     EBB_TRY(need(&e->accumulate, ctx, "accumulate"));
@@ -26,6 +28,7 @@ ebb_status ebb__engine_create(ebb_context *ctx)
 void ebb__engine_destroy(ebb_context *ctx)
 {
     if (ctx->engine && ctx->root == ctx) ebb__hooks_destroy(ctx);
+    if (ctx->engine) ebb__habit_destroy(ebb__habit_of(ctx));
     if (ctx->engine) ebb__pool_free(ctx->pool, ctx->engine, sizeof(ebb__engine));
     ctx->engine = NULL;
 }

@@ -215,6 +215,7 @@ ebb_status ebb__restore(ebb__value *v)
                  .allocator = &v->ctx->allocator};
     ebb__gate_hold hold;
     ebb__gate_enter_alone(&hold, ebb__gate_of(v->ctx));
+    ebb__value_clear_spare(v); /* it is read after all */
     ebb_status status = EBB_OK;
     if (!is_there(v)) {
         status = fuel_fill(&b, v);

@@ -127,6 +127,7 @@ static void operands_unpin(ebb__apply *a, int32_t n)
 ebb_status ebb__tensor_pin(ebb_view *view, ebb__slot *s)
 {
     if (!ebb__value_pin(s->storage->value)) EBB_TRY(ebb__restore_pinned(s->storage->value));
+    if (ebb__habit_of(s->ctx)) ebb__habit_read(ebb__habit_of(s->ctx), s->storage->value);
     ebb__tensor_view(view, s);
     return EBB_OK;
 }
@@ -315,12 +316,16 @@ static ebb_status apply_kernel(ebb__apply *a, ebb_tensor **out)
     if (c->op->writes) EBB_TRY(writes_prepare(a));
     EBB_TRY(compute(a));
     if (c->ctx->engine->trace) ebb__trace_op(a);
-    if (c->n_out + c->n_aux == 0) return EBB_OK;
+    if (c->n_out + c->n_aux == 0) {
+        if (ebb__habit_of(c->ctx)) ebb__habit_op(a);
+        return EBB_OK;
+    }
     int32_t n = c->n_out + c->n_aux;
     /* The handles hold the outputs while they are recorded, we the by-products. */
     for (int32_t k = c->n_out; k < n; k++) ebb__value_use(a->made[k]);
     ebb_status status = handles_make(a, out);
     if (status == EBB_OK && (status = record(a, out)) != EBB_OK) handles_drop(out, c->n_out);
+    if (ebb__habit_of(c->ctx) && status == EBB_OK) ebb__habit_op(a);
     for (int32_t k = c->n_out; k < n; k++) ebb__value_unuse(a->made[k]);
     return status;
 }

@@ -76,6 +76,27 @@ static bool recipe_need(ebb__memory *m, ebb__value *v)
     return false;
 }
 
+#if EBB_CHECK >= 3
+static uint64_t content(const ebb__big *b)
+{
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    const unsigned char *p = b->value.data;
+    for (size_t i = 0; i < b->value.bytes - b->unused; i++)
+        hash = (hash ^ p[i]) * UINT64_C(1099511628211);
+    return hash ? hash : 1;
+}
+
+void ebb__content_note(ebb__big *b)
+{
+    if (!b->content) b->content = content(b);
+}
+
+void ebb__content_compare(const ebb__big *b)
+{
+    EBB__ASSERT(3, !b->content || b->content == content(b));
+}
+#endif
+
 bool ebb__drop(ebb__memory *m, ebb__value *v)
 {
     bool can = v->state == EBB__VALUE_RESIDENT && can_drop(v) &&
@@ -85,10 +106,12 @@ bool ebb__drop(ebb__memory *m, ebb__value *v)
         can = atomic_load(&v->pins) == 0; /* in this order: see ebb__value_pin */
         if (can && atomic_load_explicit(&v->uses, memory_order_relaxed))
             can = recipe_need(m, v);
-        if (can)
+        if (can) {
+            ebb__content_note(ebb__big_of(v));
             ebb__bytes_free(m, v);
-        else
+        } else {
             ebb__state_set(v, EBB__VALUE_RESIDENT);
+        }
     }
     return can;
 }
@@ -132,6 +155,7 @@ void ebb__value_restored(ebb__value *v)
     EBB_ASSERT(v->state == EBB__VALUE_DROPPED && v->data);
     EBB_ASSERT(atomic_load(&v->uses) > 0);
     ebb__state_set(v, EBB__VALUE_RESIDENT);
+    ebb__content_compare(ebb__big_of(v));
     ebb__inputs_unuse(m, ebb__recipe_of(v));
     ebb__memory_leave(m);
 }

@@ -40,14 +40,21 @@ struct ebb__big {
     bool forgone;      /* lost for a write, under a budget */
     atomic_uint visit; /* the last search that came by */
 #if EBB_CHECK >= 3
-    uint64_t content; /* a hash of the bytes last given up; 0: none */
+    uint64_t content; /* a hash of the bytes first given up; 0: none */
 #endif
-    bool again;       /* made in a region that has ended: given up whenever nobody holds it */
-    uint32_t n_deps;  /* of its uses, those by dropped values of its memory; under the mutex */
-    uint64_t serial;  /* in the order of the list, which begins with the newest */
-    uint64_t made_at; /* when, by the memory's clock */
-    atomic_ullong read_at; /* by an operation of the main program; 0: not yet */
-    atomic_ullong next_at; /* when it will be read; not later than now: not known */
+    uint8_t unused;  /* bytes at the end of the block that are no content */
+    bool again;      /* made in a region that has ended: given up whenever nobody holds it */
+    uint32_t n_deps; /* of its uses, those by dropped values of its memory; under the mutex */
+    /* By what earlier steps did, nobody reads it again in this one: it is given up once only
+     * scopes hold it. */
+    atomic_bool spare;
+    bool in_spares;
+    ebb__big *next_spare;
+    uint32_t born_step, born_id; /* the engine's */
+    uint64_t serial;             /* in the order of the list, which begins with the newest */
+    uint64_t made_at;            /* when, by the memory's clock */
+    atomic_ullong read_at;       /* by an operation of the main program; 0: not yet */
+    atomic_ullong next_at;       /* when it will be read; not later than now: not known */
 };
 
 /* One whose bytes are, or were once, the user's memory. */
@@ -94,6 +101,7 @@ struct ebb__memory {
     ebb__big *all;
     ebb__large *large;
     ebb__big *idle;    /* uses have become 0 */
+    ebb__big *spares;  /* may have come to be given up; each kept by a ref */
     ebb__big *lost;    /* have become LOST: their readers break; each kept by a ref */
     ebb__record *dead; /* refs have become 0 */
     ebb__big *gone;
@@ -214,10 +222,31 @@ void ebb__record_unref(ebb__memory *m, ebb__record *r);
 /* Uses of the recipe's inputs, held while v is dropped and needed. */
 void ebb__inputs_unuse(ebb__memory *m, ebb__record *r);
 
+/* ---- region.c, under the mutex ----------------------------------------------------------- */
+/* A use of a spare value has gone: it is looked at when the mutex is given back. */
+void ebb__spare_look(ebb__memory *m, ebb__value *v);
+void ebb__spares_settle(ebb__memory *m);
+
 /* ---- drop.c ------------------------------------------------------------------------------ */
 /* Under the mutex: gives up the bytes of a value, where they can be made again and are not
  * pinned. */
 bool ebb__drop(ebb__memory *m, ebb__value *v);
+
+/* Where invariants are audited: what is made again is what was given up, to the bit. Under the
+ * mutex. */
+#if EBB_CHECK >= 3
+void ebb__content_note(ebb__big *b);
+void ebb__content_compare(const ebb__big *b);
+#else
+static inline void ebb__content_note(ebb__big *b)
+{
+    (void)b;
+}
+static inline void ebb__content_compare(const ebb__big *b)
+{
+    (void)b;
+}
+#endif
 
 /* ---- value.c ----------------------------------------------------------------------------- */
 /* The struct of a value that is not tiny: LOST, one use, in no list. NULL: recorded why. */

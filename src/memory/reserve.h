@@ -58,6 +58,14 @@ void ebb__region_end(ebb_context *ctx, uint64_t start);
 /* The record's saves were read and are kept: those of regions that ended go again. */
 void ebb__region_saves_drop(ebb__record *r);
 
+/* ---- what a step does not read again ----------------------------------------------------- */
+/* From now on its bytes go once only scopes hold it; not while its operation is under way. */
+void ebb__value_set_spare(ebb__value *v);
+void ebb__value_clear_spare(ebb__value *v);
+/* A mark of the engine's: 0 at birth and for tiny ones. */
+uint64_t ebb__value_born(const ebb__value *v);
+void ebb__value_set_born(ebb__value *v, uint64_t born);
+
 /* ---- the clock --------------------------------------------------------------------------- */
 /* Estimated nanoseconds of the main program's work so far. */
 uint64_t ebb__clock(const ebb_context *ctx);

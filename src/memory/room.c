@@ -148,8 +148,10 @@ static bool structs_make(ebb_context *ctx, ebb__want *want, int32_t n)
         bool ok;
         if (is_tiny(w))
             ok = ebb__value_create(&w->value, ctx, w->bytes, w->kind) == EBB_OK;
-        else if ((ok = (b = ebb__big_create(ctx, rounded(w->bytes), w->kind, false)) != NULL))
+        else if ((ok = (b = ebb__big_create(ctx, rounded(w->bytes), w->kind, false)) != NULL)) {
             w->value = &b->value;
+            b->unused = (uint8_t)(rounded(w->bytes) - w->bytes);
+        }
         if (ok) continue;
         structs_free(ctx, want, i);
         return false;

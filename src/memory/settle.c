@@ -62,8 +62,12 @@ void ebb__use_drop(ebb__memory *m, ebb__value *v)
         elsewhere_drop(m, v, &v->uses);
         return;
     }
-    if (atomic_fetch_sub_explicit(&v->uses, 1, memory_order_acq_rel) != 1) return;
     ebb__big *b = ebb__big_of(v);
+    bool spare = atomic_load_explicit(&b->spare, memory_order_relaxed);
+    if (atomic_fetch_sub_explicit(&v->uses, 1, memory_order_acq_rel) != 1) {
+        if (spare) ebb__spare_look(m, v);
+        return;
+    }
     b->work = m->idle;
     m->idle = b;
 }
@@ -319,6 +323,7 @@ typedef struct left {
 static inline void settle_and_unlock(left *all, ebb__memory *m)
 {
     ebb__settle(m);
+    if (m->spares) ebb__spares_settle(m);
     left own = {m->gone, m->gone_tiny, m->dead_objects, m->elsewhere};
     m->gone = NULL;
     m->gone_tiny = NULL;

@@ -79,6 +79,7 @@ ebb_status ebb__value_create(ebb__value **out, ebb_context *ctx, size_t bytes, e
     ebb__big *b = ebb__big_create(ctx, rounded, kind, false);
     if (!b) return ebb__object_refused(sizeof *b);
     b->value.state = EBB__VALUE_RESIDENT;
+    b->unused = (uint8_t)(rounded - bytes);
     ebb_status s = ebb__block_alloc(&b->value.data, ctx, rounded, kind, b);
     if (s != EBB_OK) {
         ebb__object_free(ctx, b, sizeof *b);
@@ -130,7 +131,8 @@ void ebb__value_unuse(ebb__value *v)
     }
     unsigned n = atomic_load_explicit(&v->uses, memory_order_relaxed);
     EBB_ASSERT(n > 0);
-    while (n > 1)
+    bool spare = atomic_load_explicit(&ebb__big_of(v)->spare, memory_order_relaxed);
+    while (n > 1 && !spare)
         if (atomic_compare_exchange_weak_explicit(&v->uses, &n, n - 1, memory_order_release,
                                                   memory_order_relaxed))
             return;

@@ -1,0 +1,202 @@
+/* habit.c - which values a training step does not read again, learned from the steps before.
+ *
+ * A step lasts from the end of one backward to the end of the next. Its operations are hashed
+ * one after the other, with their shapes and how far back each operand was made, and for each
+ * value made the operation that read it last is noted. Once two steps in a row were the same,
+ * the next gives up values after their last read as long as it is the same too; nothing has to
+ * be undone where it turns out otherwise, for what is read after all is made again. What the
+ * user has read himself, or a later step, is never given up.
+ *
+ * One thread's: where a second one runs operations in the context, learning ends for good.
+ * SPDX-License-Identifier: MIT */
+#include "autodiff/backward.h"
+
+#include "memory/reserve.h"
+
+#include <string.h>
+
+static const uint32_t NEVER = UINT32_MAX;
+
+typedef struct steps {
+    uint64_t *hash; /* of the operations up to here, each */
+    uint32_t *last; /* per value: the operation that read it last; NEVER: to be kept */
+    uint32_t n_ops, max_ops, n_values, max_values;
+    uint32_t number; /* of the step */
+} steps;
+
+struct ebb__habit {
+    steps now, before;
+    const ebb__thread_token *thread;
+    atomic_bool busy, ended;
+    bool stable; /* the two steps before were the same */
+};
+
+static uint64_t mix(uint64_t hash, uint64_t x)
+{
+    hash = (hash ^ x) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 29;
+}
+
+static void steps_free(steps *s)
+{
+    ebb__free(&ebb__allocator_libc, s->hash, s->max_ops * sizeof *s->hash);
+    ebb__free(&ebb__allocator_libc, s->last, s->max_values * sizeof *s->last);
+}
+
+void ebb__habit_destroy(ebb__habit *h)
+{
+    if (!h) return;
+    steps_free(&h->now);
+    steps_free(&h->before);
+    ebb__free(&ebb__allocator_libc, h, sizeof *h);
+}
+
+static bool grow(void **items, uint32_t n, uint32_t *max, size_t size)
+{
+    enum { MOST = 1 << 24 };
+    if (n < *max) return true;
+    uint32_t want = *max ? 2 * *max : 256;
+    void *p = want <= MOST ? ebb__alloc(&ebb__allocator_libc, want * size, 16) : NULL;
+    if (!p) return false;
+    if (*max) memcpy(p, *items, *max * size);
+    ebb__free(&ebb__allocator_libc, *items, *max * size);
+    *items = p;
+    *max = want;
+    return true;
+}
+
+/* False where it is another thread's, or over. */
+static bool enter(ebb__habit *h)
+{
+    if (atomic_load_explicit(&h->ended, memory_order_relaxed)) return false;
+    if (ebb__thread_self() == h->thread && !atomic_exchange(&h->busy, true)) return true;
+    atomic_store(&h->ended, true);
+    return false;
+}
+
+static void leave(ebb__habit *h)
+{
+    atomic_store_explicit(&h->busy, false, memory_order_release);
+}
+
+/* The value's number in the step; NEVER: it is not of this step. */
+static uint32_t number_in(const steps *s, const ebb__value *v)
+{
+    uint64_t born = ebb__value_born(v);
+    return s->number && born >> 32 == s->number ? (uint32_t)born : NEVER;
+}
+
+static uint64_t call_hash(const ebb__habit *h, const ebb__apply *a)
+{
+    const ebb__call *c = &a->call;
+    uint64_t x = h->now.n_ops ? h->now.hash[h->now.n_ops - 1] : 0;
+    x = mix(x, (uintptr_t)c->op);
+    for (int32_t i = 0; i < c->n_in; i++) {
+        if (!a->slot[i]) continue;
+        uint32_t made = number_in(&h->now, a->slot[i]->storage->value);
+        x = mix(x, made == NEVER ? 1 : 2 + (uint64_t)(h->now.n_values - made));
+    }
+    for (int32_t k = 0; k < c->n_out + c->n_aux; k++) {
+        x = mix(x, (uint64_t)c->out[k].dtype << 8 | (uint64_t)c->out[k].shape.n_dims);
+        for (int64_t d = 0; d < c->out[k].shape.n_dims; d++)
+            x = mix(x, (uint64_t)c->out[k].shape.dims[d]);
+    }
+    return x;
+}
+
+static void read_note(ebb__habit *h, const ebb__value *v, uint32_t at)
+{
+    uint32_t i = number_in(&h->now, v), earlier = number_in(&h->before, v);
+    if (i != NEVER && h->now.last[i] != NEVER) h->now.last[i] = at;
+    if (earlier != NEVER) h->before.last[earlier] = NEVER;
+}
+
+static bool made_note(ebb__habit *h, const ebb__apply *a, uint32_t at)
+{
+    const ebb__call *c = &a->call;
+    steps *s = &h->now;
+    for (int32_t k = 0; k < c->n_out + c->n_aux; k++) {
+        if (!grow((void **)&s->last, s->n_values, &s->max_values, sizeof *s->last))
+            return false;
+        ebb__value_set_born(a->made[k], (uint64_t)s->number << 32 | s->n_values);
+        s->last[s->n_values++] = at;
+    }
+    return true;
+}
+
+static void give_up(const ebb__habit *h, ebb__value *v, uint32_t at, bool same)
+{
+    uint32_t i = number_in(&h->now, v);
+    if (i == NEVER) return;
+    if (same && i < h->before.n_values && h->before.last[i] == at)
+        ebb__value_set_spare(v);
+    else
+        ebb__value_clear_spare(v);
+}
+
+void ebb__habit_op(const ebb__apply *a)
+{
+    ebb__habit *h = ebb__habit_of(a->call.ctx);
+    const ebb__call *c = &a->call;
+    if (!enter(h)) return;
+    steps *s = &h->now;
+    uint32_t at = s->n_ops;
+    if (!grow((void **)&s->hash, at, &s->max_ops, sizeof *s->hash)) {
+        atomic_store(&h->ended, true);
+        leave(h);
+        return;
+    }
+    s->hash[at] = call_hash(h, a);
+    s->n_ops++;
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (a->slot[i]) read_note(h, a->slot[i]->storage->value, at);
+    if (!made_note(h, a, at)) atomic_store(&h->ended, true);
+    bool same = h->stable && at < h->before.n_ops && h->before.hash[at] == s->hash[at];
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (a->slot[i]) give_up(h, a->slot[i]->storage->value, at, same);
+    leave(h);
+}
+
+void ebb__habit_read(ebb__habit *h, ebb__value *v)
+{
+    if (v->tiny || !enter(h)) return;
+    uint32_t i = number_in(&h->now, v), earlier = number_in(&h->before, v);
+    if (i != NEVER) h->now.last[i] = NEVER;
+    if (earlier != NEVER) h->before.last[earlier] = NEVER;
+    ebb__value_clear_spare(v);
+    leave(h);
+}
+
+void ebb__habit_weigh(ebb_context *ctx)
+{
+    const size_t least = (size_t)1 << 20;
+    ebb__engine *e = ctx->engine;
+    if (ebb__habit_of(ctx)) return;
+    ebb_stats s = {0};
+    ebb__account_stats(&s, ctx->account);
+    size_t bytes = s.bytes[EBB_KIND_ACTIVATION];
+    /* A write to a parameter copies it for what was given up. */
+    if (bytes < least || bytes < 2 * s.bytes[EBB_KIND_PARAMETER]) return;
+    ebb__habit *h = ebb__alloc(&ebb__allocator_libc, sizeof *h, 16), *none = NULL;
+    if (!h) return;
+    memset(h, 0, sizeof *h);
+    h->thread = ebb__thread_self();
+    if (!atomic_compare_exchange_strong(&e->habit, &none, h)) ebb__habit_destroy(h);
+}
+
+void ebb__habit_step(ebb_context *ctx)
+{
+    ebb__habit *h = ebb__habit_of(ctx);
+    if (!h || !enter(h)) return;
+    steps done = h->now;
+    h->stable = done.n_ops > 0 && done.n_ops == h->before.n_ops &&
+                done.n_values == h->before.n_values &&
+                done.hash[done.n_ops - 1] == h->before.hash[done.n_ops - 1];
+    for (uint32_t i = 0; h->stable && i < done.n_values; i++)
+        if (h->before.last[i] == NEVER) done.last[i] = NEVER;
+    h->now = h->before;
+    h->before = done;
+    h->now.n_ops = h->now.n_values = 0;
+    h->now.number = (uint32_t)ebb__unique_id();
+    leave(h);
+}
