@@ -272,6 +272,7 @@ static ebb_status nodes_run(ebb__backward *b)
             ebb__tensor_release(b->total[k]);
             b->total[k] = NULL;
         }
+        if (b->walk.keep) EBB_TRY(ebb__region_saves_use(&b->again, record_of(b, i)));
         ebb__graph_walk_done(&b->walk, i);
         if (b->args->commit_each_leaf) EBB_TRY(ebb__commit_complete(b, i));
     }
@@ -337,8 +338,7 @@ static ebb_status backward_walk(ebb__backward *b)
     if (status == EBB_OK) status = nodes_run(b);
     if (status == EBB_OK) status = a->inputs ? results_finish(b) : ebb__commit_all(b);
     ebb_scope_end(scope);
-    for (int64_t i = 0; b->walk.keep && i < b->walk.n_nodes; i++)
-        ebb__region_saves_drop(record_of(b, i));
+    ebb__region_saves_drop(&b->again);
     if (status != EBB_OK && claimed && !b->walk.keep) ebb__error_append("; its graph is spent");
     if (status != EBB_OK && b->committed) ebb__error_append("; some gradients were added");
     return status;
@@ -380,7 +380,9 @@ ebb_status ebb__backward_run(const ebb__backward_args *a)
     size_t bytes = (size_t)n * sizeof *places;
     if (n > FEW) places = ebb__alloc(&ebb__allocator_libc, bytes, 16);
     if (!places) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes);
-    ebb__backward b = {.args = a, .create_graph = a->create_graph};
+    ebb__backward b = {.args = a,
+                       .create_graph = a->create_graph,
+                       .again = {.item_bytes = sizeof(ebb__value *)}};
     ebb_status status = backward_checked(&b, places);
     if (places != few) ebb__free(&ebb__allocator_libc, places, bytes);
     return status;

@@ -9,6 +9,7 @@
 #include "autodiff/hooks.h"
 #include "autodiff/recording.h"
 #include "autodiff/watching.h"
+#include "base/array.h"
 #include "base/context.h"
 
 /* Operations the engine itself needs, looked up by name when it is created: no upward call. */
@@ -71,6 +72,7 @@ struct ebb__backward {
     ebb__kept_total *kept;
     void *memory;
     size_t memory_bytes;
+    ebb__array again;   /* a kept graph's values to be given up again; a use each */
     uint64_t *position; /* under a budget: per node, when its rule runs by the memory's clock */
 };
 

@@ -2,9 +2,9 @@
  *
  * A step lasts from the end of one backward to the end of the next. Its operations are hashed
  * one after the other, with their shapes and how far back each operand was made, and for each
- * value made the operation that read it last is noted. Once two steps in a row were the same,
- * the next gives up values after their last read as long as it is the same too; nothing has to
- * be undone where it turns out otherwise, for what is read after all is made again. What the
+ * value made the operation that read it last is noted. The next step
+ * gives up values after their last read as long as it is the same; nothing has to be undone where
+ * it turns out otherwise, for what is read after all is made again. What the
  * user has read himself, or a later step, is never given up.
  *
  * One thread's: where a second one runs operations in the context, learning ends for good.
@@ -28,7 +28,6 @@ struct ebb__habit {
     steps now, before;
     const ebb__thread_token *thread;
     atomic_bool busy, ended;
-    bool stable; /* the two steps before were the same */
 };
 
 static uint64_t mix(uint64_t hash, uint64_t x)
@@ -151,7 +150,7 @@ void ebb__habit_op(const ebb__apply *a)
     for (int32_t i = 0; i < c->n_in; i++)
         if (a->slot[i]) read_note(h, a->slot[i]->storage->value, at);
     if (!made_note(h, a, at)) atomic_store(&h->ended, true);
-    bool same = h->stable && at < h->before.n_ops && h->before.hash[at] == s->hash[at];
+    bool same = at < h->before.n_ops && h->before.hash[at] == s->hash[at];
     for (int32_t i = 0; i < c->n_in; i++)
         if (a->slot[i]) give_up(h, a->slot[i]->storage->value, at, same);
     leave(h);
@@ -189,10 +188,10 @@ void ebb__habit_step(ebb_context *ctx)
     ebb__habit *h = ebb__habit_of(ctx);
     if (!h || !enter(h)) return;
     steps done = h->now;
-    h->stable = done.n_ops > 0 && done.n_ops == h->before.n_ops &&
+    bool same = done.n_ops > 0 && done.n_ops == h->before.n_ops &&
                 done.n_values == h->before.n_values &&
                 done.hash[done.n_ops - 1] == h->before.hash[done.n_ops - 1];
-    for (uint32_t i = 0; h->stable && i < done.n_values; i++)
+    for (uint32_t i = 0; same && i < done.n_values; i++)
         if (h->before.last[i] == NEVER) done.last[i] = NEVER;
     h->now = h->before;
     h->before = done;

@@ -42,7 +42,7 @@ void ebb__region_end(ebb_context *ctx, uint64_t start)
     ebb__memory_leave(m);
 }
 
-void ebb__region_saves_drop(ebb__record *r)
+ebb_status ebb__region_saves_use(ebb__array *out, const ebb__record *r)
 {
     for (uint32_t n = r->n_in + r->n_out, i = 0; i < n; i++) {
         bool is_in = i < r->n_in;
@@ -50,11 +50,23 @@ void ebb__region_saves_drop(ebb__record *r)
         ebb__value *v = is_in ? r->in[k] : r->out[k];
         bool saved = is_in ? r->saved_in & ebb__in_bit(k) : r->saved_out & ebb__out_bit(k);
         if (!v || v->tiny || !saved || !ebb__big_of(v)->again) continue;
+        EBB_TRY(ebb__array_push(out, &ebb__allocator_libc, &v));
+        ebb__value_use(v);
+    }
+    return EBB_OK;
+}
+
+void ebb__region_saves_drop(ebb__array *values)
+{
+    while (values->n > 0) {
+        ebb__value *v = ((ebb__value **)values->items)[--values->n];
         ebb__memory *m = v->ctx->memory;
         ebb__memory_enter(m);
-        give_up(m, ebb__big_of(v));
+        ebb__use_drop(m, v);
+        if (atomic_load(&v->uses)) give_up(m, ebb__big_of(v));
         ebb__memory_leave(m);
     }
+    ebb__array_free(values, &ebb__allocator_libc);
 }
 
 /* ---- spare values ------------------------------------------------------------------------ */

@@ -12,6 +12,7 @@
 #ifndef EBB_MEMORY_RESERVE_H
 #define EBB_MEMORY_RESERVE_H
 
+#include "base/array.h"
 #include "memory/gate.h"
 #include "memory/value.h"
 
@@ -55,8 +56,11 @@ bool ebb__value_visit(ebb__value *v, uint32_t number);
 uint64_t ebb__region_start(ebb_context *ctx);
 /* Gives up what was made since and only saves and dropped values need. */
 void ebb__region_end(ebb_context *ctx, uint64_t start);
-/* The record's saves were read and are kept: those of regions that ended go again. */
-void ebb__region_saves_drop(ebb__record *r);
+/* The record's saves were read and are kept: a use of each that was made in a region that has
+ * ended, to be given back, and their bytes given up again, when all of the graph has been read. E_NOMEM.
+ */
+ebb_status ebb__region_saves_use(ebb__array *out, const ebb__record *r);
+void ebb__region_saves_drop(ebb__array *values);
 
 /* ---- what a step does not read again ----------------------------------------------------- */
 /* From now on its bytes go once only scopes hold it; not while its operation is under way. */
