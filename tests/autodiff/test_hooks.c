@@ -171,8 +171,8 @@ static void leaf_hooks_run_before_all_commits_or_as_each_leaf_completes(void **s
 
 static void a_hook_that_fails_ends_the_walk_with_its_status(void **state)
 {
-    EBB_SCOPE(scope);
     for (int on_leaf = 0; on_leaf < 2; on_leaf++) {
+        EBB_SCOPE(scope);
         seen s = {.fail = true};
         ebb_tensor *x = leaf_scalar(*state, 2), *w = leaf_scalar(*state, 5);
         ebb_tensor *y = ebb_mul(x, x), *loss = ebb_mul(y, w);
