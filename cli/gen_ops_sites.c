@@ -129,6 +129,9 @@ static const site sites[] = {
     {TENSOR, "load_safetensors", CTX ", const char *path, const char *name"},
     {STATUS, "apply",
      "ebb_tensor **out, const ebb_custom *op, ebb_tensor *const *in, const void *attr"},
+    {STATUS, "apply_list",
+     "ebb_tensor **out, const ebb_custom *op, ebb_tensor *const *in, int64_t n, "
+     "const void *attr"},
     {"ebb_nn_linear ", "nn_linear_make",
      "ebb_params *p, const char *name, int64_t n_in, int64_t n_out"},
     {TENSOR, "nn_linear_forward", "const ebb_nn_linear *m, ebb_tensor *x"},

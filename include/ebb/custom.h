@@ -17,9 +17,10 @@ enum {
                                     what is not an input. Random numbers need not be kept so:
                                     take them from a seed in the attributes */
     EBB_CUSTOM_CHEAP = 4,        /* redoing costs about a pass over the operands */
-    EBB_CUSTOM_BROADCAST = 8 /* with STRIDED: inputs broadcast as in NumPy to output 0, where
+    EBB_CUSTOM_BROADCAST = 8, /* with STRIDED: inputs broadcast as in NumPy to output 0, where
                                     repeated with stride 0, and are promoted to one dtype;
                                     gradients are summed back */
+    EBB_CUSTOM_LIST = 16      /* the last of n_in inputs is a list: see ebb_apply_list */
 };
 /* Bits of need[i]: the inputs, outputs and by-products that the gradient of input i reads. */
 #define EBB_NEED_IN(i) (1u << (i))
@@ -54,6 +55,8 @@ EBB_API bool ebb_vjp_wants(ebb_vjp *v, int32_t i);
 /* Of any input, whether its values were saved or not; of an absent one no dimensions and 0. */
 EBB_API ebb_shape ebb_vjp_in_shape(ebb_vjp *v, int32_t i);
 EBB_API ebb_dtype ebb_vjp_in_dtype(ebb_vjp *v, int32_t i);
+/* Of this application, those of a list counted one by one. */
+EBB_API int64_t ebb_vjp_n_in(ebb_vjp *v);
 /* The gradient of input i; summed back to its shape where it was broadcast. */
 EBB_API void ebb_vjp_give(ebb_vjp *v, int32_t i, ebb_tensor *g);
 
@@ -62,6 +65,13 @@ EBB_API void ebb_vjp_give(ebb_vjp *v, int32_t i, ebb_tensor *g);
  * gone. */
 EBB_API EBB_NODISCARD ebb_status ebb_apply(ebb_tensor **out, const ebb_custom *op,
                                            ebb_tensor *const *in, const void *attr);
+
+/* The same for an operation with EBB_CUSTOM_LIST on n >= op->n_in inputs: what is said of its last
+ * input (need, optional) holds for all that follow. How many there are the attributes tell shape
+ * and forward. */
+EBB_API EBB_NODISCARD ebb_status ebb_apply_list(ebb_tensor **out, const ebb_custom *op,
+                                                ebb_tensor *const *in, int64_t n,
+                                                const void *attr);
 
 #ifdef __cplusplus
 }

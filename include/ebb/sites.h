@@ -789,6 +789,18 @@ static inline EBB_NODISCARD ebb_status ebb__apply_at(const char *file, int32_t l
     return result_;
 }
 #define ebb_apply(...) ebb__apply_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__apply_list_at(const char *file, int32_t line,
+                                                          ebb_tensor **out,
+                                                          const ebb_custom *op,
+                                                          ebb_tensor *const *in, int64_t n,
+                                                          const void *attr)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_apply_list)(out, op, in, n, attr);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_apply_list(...) ebb__apply_list_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline ebb_nn_linear ebb__nn_linear_make_at(const char *file, int32_t line,
                                                    ebb_params *p, const char *name,
                                                    int64_t n_in, int64_t n_out)

@@ -85,8 +85,8 @@ static ebb_status custom_check(const ebb_custom *c)
             "are allowed",
             c->name, (int)c->n_in, (int)c->n_out, (int)c->n_aux, EBB__MAX_IN, EBB__MAX_OUT,
             EBB__MAX_AUX);
-    uint32_t flags =
-        EBB_CUSTOM_STRIDED | EBB_CUSTOM_NO_RECOMPUTE | EBB_CUSTOM_CHEAP | EBB_CUSTOM_BROADCAST;
+    uint32_t flags = EBB_CUSTOM_STRIDED | EBB_CUSTOM_NO_RECOMPUTE | EBB_CUSTOM_CHEAP |
+                     EBB_CUSTOM_BROADCAST | EBB_CUSTOM_LIST;
     if (c->flags & ~flags || c->optional >> c->n_in)
         return ebb__fail(EBB_E_RANGE,
                          "%s has flags %u and optional inputs %u: flags to %u and "
@@ -134,6 +134,7 @@ static void custom_fill(custom_op *k, const ebb_custom *c, int32_t id)
     if (c->flags & EBB_CUSTOM_NO_RECOMPUTE) k->op.flags |= EBB_OP_NO_RECOMPUTE;
     if (c->flags & EBB_CUSTOM_CHEAP) k->op.bound = EBB_BOUND_MEMORY;
     if (c->flags & EBB_CUSTOM_BROADCAST) k->op.flags |= EBB_OP_BROADCAST;
+    if (c->flags & EBB_CUSTOM_LIST) k->op.flags |= EBB_OP_VARIADIC_IN;
     k->op.optional = (uint8_t)c->optional;
     memcpy(k->op.need, c->need, sizeof k->op.need);
     memcpy(k->op.arg, arg, sizeof arg);
@@ -194,41 +195,84 @@ const ebb_op *ebb__op_of_tag(ebb_context *root, uint32_t tag)
     return k ? &k->op : NULL;
 }
 
-static ebb_status apply_checked(ebb_tensor **out, const ebb_custom *op, ebb_tensor *const *in,
-                                const void *attr)
+enum { MOST_INPUTS = 1 << 12 };
+
+static ebb_status count_check(const ebb_custom *op, int64_t n)
 {
-    if (!op) return ebb__null_argument("ebb_apply", "op");
+    if (n == op->n_in || (op->flags & EBB_CUSTOM_LIST && n > op->n_in && n <= MOST_INPUTS))
+        return EBB_OK;
+    return ebb__fail(EBB_E_RANGE, "%s was given %lld inputs, %d%s are allowed", op->name,
+                     (long long)n, (int)op->n_in,
+                     op->flags & EBB_CUSTOM_LIST ? " to 4096" : "");
+}
+
+static ebb_status context_find(ebb_context **out, const ebb_custom *op, ebb_tensor *const *in,
+                               int64_t n)
+{
+    *out = NULL;
+    for (int64_t i = 0; i < n && !*out; i++) {
+        int64_t known = i < op->n_in ? i : op->n_in - 1;
+        if (in[i] == EBB_NONE && op->optional >> known & 1) continue;
+        const ebb__slot *s = ebb__slot_of(in[i], op->name, "an input");
+        if (!s) return ebb_error_status();
+        *out = s->ctx;
+    }
+    return *out ? EBB_OK : ebb__fail(EBB_E_MISUSE, "%s was given no tensor", op->name);
+}
+
+/* A callback may let go of what the caller gave: the engine holds it meanwhile. */
+static ebb_status run_holding(ebb_tensor **out, const ebb_op *descriptor, const void *attr,
+                              ebb_tensor *const *in, int64_t n)
+{
+    ebb_tensor *few[EBB__MAX_IN], **held = few;
+    size_t bytes = (size_t)n * sizeof *held;
+    if (n > EBB__MAX_IN) held = ebb__alloc(&ebb__allocator_libc, bytes, 16);
+    if (!held) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes);
+    for (int64_t i = 0; i < n; i++) held[i] = in[i] ? ebb_keep(in[i]) : NULL;
+    ebb_status status =
+        ebb__run(NULL, descriptor, attr, (int32_t)n, in, descriptor->n_out, out);
+    for (int64_t i = 0; i < n; i++) ebb_release(held[i]);
+    if (held != few) ebb__free(&ebb__allocator_libc, held, bytes);
+    return status;
+}
+
+static ebb_status apply_checked(ebb_tensor **out, const ebb_custom *op, ebb_tensor *const *in,
+                                int64_t n, const void *attr)
+{
+    ebb_context *ctx;
     if (!out) return ebb__null_argument("ebb_apply", "out");
     if (!in) return ebb__null_argument("ebb_apply", "in");
     EBB_TRY(custom_check(op));
     if (op->attr_bytes && !attr) return ebb__null_argument("ebb_apply", "attr");
-    ebb_context *ctx = NULL;
-    for (int32_t i = 0; i < op->n_in && !ctx; i++) {
-        if (in[i] == EBB_NONE && op->optional >> i & 1) continue;
-        const ebb__slot *s = ebb__slot_of(in[i], op->name, "an input");
-        if (!s) return ebb_error_status();
-        ctx = s->ctx;
-    }
-    if (!ctx) return ebb__fail(EBB_E_MISUSE, "%s was given no tensor", op->name);
+    EBB_TRY(count_check(op, n));
+    EBB_TRY(context_find(&ctx, op, in, n));
     const ebb_op *descriptor = custom_find(ctx->root, op);
     if (!descriptor) return ebb_error_status();
-    /* A callback may let go of what the caller gave: the engine holds it meanwhile. */
-    ebb_tensor *held[EBB__MAX_IN];
-    for (int32_t i = 0; i < op->n_in; i++) held[i] = in[i] ? ebb_keep(in[i]) : NULL;
-    ebb_status status = ebb__run(NULL, descriptor, attr, op->n_in, in, op->n_out, out);
-    for (int32_t i = 0; i < op->n_in; i++) ebb_release(held[i]);
+    return run_holding(out, descriptor, attr, in, n);
+}
+
+static ebb_status apply(ebb_tensor **out, const ebb_custom *op, ebb_tensor *const *in,
+                        int64_t n, const void *attr)
+{
+    const char *outer = ebb__error_op_set("apply");
+    if (out && op)
+        for (int32_t k = 0; k < op->n_out && k < EBB__MAX_OUT; k++) out[k] = NULL;
+    ebb_status status =
+        op ? apply_checked(out, op, in, n, attr) : ebb__null_argument("ebb_apply", "op");
+    ebb__error_op_set(outer);
     return status;
 }
 
 ebb_status(ebb_apply)(ebb_tensor **out, const ebb_custom *op, ebb_tensor *const *in,
                       const void *attr)
 {
-    const char *outer = ebb__error_op_set("apply");
-    if (out && op)
-        for (int32_t k = 0; k < op->n_out && k < EBB__MAX_OUT; k++) out[k] = NULL;
-    ebb_status status = apply_checked(out, op, in, attr);
-    ebb__error_op_set(outer);
-    return status;
+    return apply(out, op, in, op ? op->n_in : 0, attr);
+}
+
+ebb_status(ebb_apply_list)(ebb_tensor **out, const ebb_custom *op, ebb_tensor *const *in,
+                           int64_t n, const void *attr)
+{
+    return apply(out, op, in, n, attr);
 }
 
 /* ---- inside a user's rule ------------------------------------------------------------------- */
@@ -274,6 +318,11 @@ ebb_dtype ebb_vjp_in_dtype(ebb_vjp *v, int32_t i)
 {
     bool known = !no_rule(v, "ebb_vjp_in_dtype") && i >= 0 && i < v->n_in;
     return known ? v->host->in_dtype(v, i) : (ebb_dtype)0;
+}
+
+int64_t ebb_vjp_n_in(ebb_vjp *v)
+{
+    return no_rule(v, "ebb_vjp_n_in") ? 0 : v->n_in;
 }
 
 void ebb_vjp_give(ebb_vjp *v, int32_t i, ebb_tensor *g)

@@ -214,6 +214,69 @@ static void broadcast_inputs_are_repeated_and_their_gradients_summed(void **stat
     assert_ok(ebb_gradcheck(NULL, times_of, NULL, in, 2, NULL));
 }
 
+/* ---- a list: the product of all ------------------------------------------------------------- */
+typedef struct list_attr {
+    int64_t n;
+} list_attr;
+
+static ebb_status product_forward(const ebb_view *out, const ebb_view *aux, const ebb_view *in,
+                                  const void *attr)
+{
+    (void)aux;
+    double *y = out[0].data;
+    for (int64_t i = 0; i < n_elems(&out[0]); i++) {
+        y[i] = 1;
+        for (int64_t k = 0; k < ((const list_attr *)attr)->n; k++)
+            y[i] *= ((const double *)in[k].data)[i];
+    }
+    return EBB_OK;
+}
+
+static ebb_status product_vjp(ebb_vjp *v, const void *attr)
+{
+    int64_t n = ebb_vjp_n_in(v);
+    if (n != ((const list_attr *)attr)->n) return ebb_fail(EBB_E_INTERNAL, "another number");
+    for (int32_t i = 0; i < n; i++) {
+        if (!ebb_vjp_wants(v, i)) continue;
+        ebb_tensor *g = ebb_vjp_grad(v, 0);
+        for (int32_t k = 0; k < n; k++)
+            if (k != i) g = ebb_mul(g, ebb_vjp_in(v, k));
+        ebb_vjp_give(v, i, g);
+    }
+    return EBB_OK;
+}
+
+static const ebb_custom product = {
+    .name = "product",
+    .n_in = 2,
+    .n_out = 1,
+    .flags = EBB_CUSTOM_LIST,
+    .attr_bytes = sizeof(list_attr),
+    .need = {EBB_NEED_IN(0) | EBB_NEED_IN(1), EBB_NEED_IN(0) | EBB_NEED_IN(1)},
+    .shape = like_first,
+    .forward = product_forward,
+    .vjp = product_vjp};
+
+static ebb_tensor *product_of(void *user, ebb_tensor *const *in, int64_t n)
+{
+    ebb_tensor *y = NULL;
+    (void)user;
+    return ebb_apply_list(&y, &product, in, n, &(list_attr){n}) == EBB_OK ? y : NULL;
+}
+
+static void the_last_input_may_be_a_list(void **state)
+{
+    EBB_SCOPE(scope);
+    ebb_tensor *in[12], *y;
+    for (int i = 0; i < 12; i++)
+        in[i] = vector(*state, 2, (const double[]){1 + 0.1 * i, 0.8 + 0.05 * i});
+    ebb_gradcheck_options both = {.second_order = true};
+    assert_ok(ebb_gradcheck(NULL, product_of, NULL, in, 12, &both));
+    assert_ok(ebb_gradcheck(NULL, product_of, NULL, in, 2, &both));
+    assert_status(ebb_apply_list(&y, &product, in, 1, &(list_attr){1}), EBB_E_RANGE);
+    assert_status(ebb_apply_list(&y, &affine, in, 4, NULL), EBB_E_RANGE);
+}
+
 /* ---- random numbers from a seed; state ------------------------------------------------------ */
 typedef struct noise_attr {
     uint64_t seed;
@@ -330,6 +393,7 @@ int main(void)
         T(an_input_may_be_absent),
         T(several_outputs_and_a_by_product_differentiate_twice),
         T(broadcast_inputs_are_repeated_and_their_gradients_summed),
+        T(the_last_input_may_be_a_list),
         T(what_may_be_made_again_is_and_the_rest_is_kept),
         T(a_rule_may_run_a_backward_or_fail),
     };
