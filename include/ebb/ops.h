@@ -1623,6 +1623,21 @@ typedef struct ebb_multinomial_options {
 EBB_API EBB_NODISCARD ebb_tensor *ebb_multinomial(ebb_tensor *p, int64_t n,
                                                   const ebb_multinomial_options *options);
 
+typedef struct ebb_ctc_options {
+    bool sum; /* instead of the mean */
+    bool each; /* no reduction: one loss per element */
+    bool zero_infinity; /* rows that cannot give their labels cost 0, not infinity */
+    int64_t blank; /* the class that stands for no label */
+    uint64_t reserved[4]; /* zero */
+} ebb_ctc_options;
+/* Minus the logarithm of the likelihood of the first target_lengths[n] labels of targets[n]
+ * (batch, labels) given the first input_lengths[n] steps of log_probs (steps, batch,
+ * classes), over all alignments; the mean divides each row's by its number of labels first
+ * (ctc_loss). A row that cannot give its labels costs infinity and has no gradient. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_ctc(ebb_tensor *log_probs, ebb_tensor *targets,
+                                          ebb_tensor *input_lengths, ebb_tensor *target_lengths,
+                                          const ebb_ctc_options *options);
+
 /* The caller's line in messages. Arguments are evaluated first, so that a nested call cannot
  * leave its own line behind. EBB_NO_SITES: without. */
 #ifndef EBB_NO_SITES
@@ -4675,6 +4690,18 @@ static inline EBB_NODISCARD ebb_tensor *ebb__multinomial_at(const char *file, in
     return result_;
 }
 #define ebb_multinomial(...) ebb__multinomial_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__ctc_at(const char *file, int32_t line,
+                                                    ebb_tensor *log_probs, ebb_tensor *targets,
+                                                    ebb_tensor *input_lengths,
+                                                    ebb_tensor *target_lengths,
+                                                    const ebb_ctc_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_ctc)(log_probs, targets, input_lengths, target_lengths, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_ctc(...) ebb__ctc_at(__FILE__, __LINE__, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

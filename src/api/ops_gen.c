@@ -3885,3 +3885,30 @@ ebb_tensor *ebb_multinomial(ebb_tensor *p, int64_t n, const ebb_multinomial_opti
     ebb_tensor *const in[] = {p};
     return ebb__call1(NULL, &ebb__op_multinomial, &attr, 1, in);
 }
+
+struct ctc_attr {
+    bool sum;
+    bool each;
+    bool zero_infinity;
+    int64_t blank;
+};
+_Static_assert(sizeof(struct ctc_attr) == 16, "ctc");
+_Static_assert(offsetof(struct ctc_attr, sum) == 0, "ctc");
+_Static_assert(offsetof(struct ctc_attr, each) == 1, "ctc");
+_Static_assert(offsetof(struct ctc_attr, zero_infinity) == 2, "ctc");
+_Static_assert(offsetof(struct ctc_attr, blank) == 8, "ctc");
+ebb_tensor *ebb_ctc(ebb_tensor *log_probs, ebb_tensor *targets, ebb_tensor *input_lengths,
+                    ebb_tensor *target_lengths, const ebb_ctc_options *options)
+{
+    struct ctc_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_ctc, options->reserved) != EBB_OK) return NULL;
+        attr.sum = options->sum;
+        attr.each = options->each;
+        attr.zero_infinity = options->zero_infinity;
+        attr.blank = options->blank;
+    }
+    ebb_tensor *const in[] = {log_probs, targets, input_lengths, target_lengths};
+    return ebb__call1(NULL, &ebb__op_ctc, &attr, 4, in);
+}

@@ -2,6 +2,8 @@
 SPDX-License-Identifier: MIT
 """
 
+import itertools
+
 import torch
 import torch.nn.functional as F
 
@@ -199,8 +201,61 @@ def weighted(g):
     )
 
 
+def ctc(log_probs, targets, steps, lengths, blank):
+    """By definition: over all paths that collapse to the labels. PyTorch's own gradient is that of
+    the scores before a log_softmax; its values are checked here."""
+    rows = []
+    for n in range(log_probs.shape[1]):
+        want = targets[n, : lengths[n]].tolist()
+        paths = []
+        for path in itertools.product(range(log_probs.shape[2]), repeat=int(steps[n])):
+            merged = [c for c, _ in itertools.groupby(path)]
+            if [c for c in merged if c != blank] == want:
+                paths.append(sum(log_probs[t, n, c] for t, c in enumerate(path)))
+        rows.append(-torch.logsumexp(torch.stack(paths), 0))
+    each = torch.stack(rows)
+    theirs = F.ctc_loss(log_probs, targets, steps, lengths, blank, reduction="none")
+    assert torch.allclose(each, theirs, rtol=1e-12), (each, theirs)
+    return each
+
+
+def alignments(g):
+    def case(t, n, c, targets, steps, lengths, blank):
+        targets = i(*targets, shape=(n, len(targets) // n))
+        steps, lengths = i(*steps), i(*lengths)
+        x = torch.log_softmax(wave(f"{t}x{n}x{c}"), 2)
+        for option, end in (
+            ("", lambda e: (e / lengths.clamp(min=1)).mean()),
+            ("sum=1", torch.sum),
+            ("each=1", lambda e: e),
+        ):
+            g.case(
+                "ctc",
+                lambda lp, y, il, tl: end(ctc(lp, y, il, tl, blank)),
+                x,
+                targets,
+                steps,
+                lengths,
+                attr=f"blank={blank} {option}".strip(),
+            )
+
+    case(4, 2, 3, (1, 2, 2, 2), (4, 4), (2, 2), 0)
+    case(5, 2, 3, (0, 1, 1, 0), (5, 3), (2, 1), 2)
+    case(3, 1, 3, (1, 1), (3,), (2,), 0)
+    case(3, 2, 2, (1, 1), (3, 2), (0, 1), 0)
+    impossible = (torch.log_softmax(wave("2x1x3"), 2), i(1, 1, shape=(1, 2)), i(2), i(2))
+    g.case(
+        "ctc",
+        lambda lp, y, il, tl: torch.tensor([float("inf")], dtype=torch.float64),
+        *impossible,
+        attr="each=1",
+    )
+    g.case("ctc", lambda lp, y, il, tl: lp.sum() * 0, *impossible, attr="zero_infinity=1")
+
+
 def write(g):
     pairs(g)
     classes(g)
     formulas(g)
     weighted(g)
+    alignments(g)
