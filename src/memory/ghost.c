@@ -1,8 +1,9 @@
 /* ghost.c - a program under a budget, in numbers.
  *
- * Invariants: the vals that the step at hand reads are locked once they are resident; so
- * are, for each rebuild on the stack, the inputs of its recipe that are; resident bytes +
- * what is reserved never exceed the budget.
+ * Invariants: for each rebuild on the stack the inputs of its recipe are locked once they are
+ * resident; what the step at hand reads is locked once all of it is, in protected mode each at
+ * once: until then one may go again for the rebuild of another, as the last resort, since its
+ * next use is now. Resident bytes + what is reserved never exceed the budget.
  *
  * Termination. A step's rebuilds may cost 4 times its distinct missing ancestors + 8 times
  * itself. When that is used up, vals restored from then on stay until the step has run, so
@@ -43,6 +44,22 @@ static double axis_at(const ghost *g, uint32_t step)
 }
 
 /* ---- room -------------------------------------------------------------------------------- */
+static void drop(ghost *g, uint32_t id)
+{
+    if (g->o->dropped) g->o->dropped(g->o->user, g->step, g->val[id]);
+    g->r.n_evictions++;
+    ebb__ledger_dropped(g->l, id);
+}
+
+static void drop_early(ghost *g)
+{
+    const ebb__step *s = &g->p->steps[g->step];
+    for (uint32_t k = s->in; k < s->out + s->n_out && g->o->early; k++) {
+        uint32_t id = g->id[g->p->links[k]];
+        if (g->o->early[k] && ebb__ledger_can_drop(g->l, id)) drop(g, id);
+    }
+}
+
 static bool reserve(ghost *g, uint64_t need)
 {
     uint64_t budget = g->o->budget;
@@ -53,9 +70,7 @@ static bool reserve(ghost *g, uint64_t need)
             g->r.short_bytes = used + need - budget;
             return false;
         }
-        if (g->o->dropped) g->o->dropped(g->o->user, g->step, g->val[id]);
-        g->r.n_evictions++;
-        ebb__ledger_dropped(g->l, id);
+        drop(g, id);
     }
     uint64_t used = ebb__ledger_resident_bytes(g->l) + need;
     if (used > g->r.peak) g->r.peak = used;
@@ -236,13 +251,14 @@ static bool step_prepare(ghost *g)
 {
     const ebb__step *s = &g->p->steps[g->step];
     const uint32_t *in = ebb__step_in(g->p, g->step), *out = ebb__step_out(g->p, g->step);
-    inputs_lock(g, g->step);
-    double missing = missing_cost(g, g->step);
-    g->fuel = 4 * missing + 8 * s->cost;
-    for (uint32_t i = 0; i < s->n_in && missing >= 0; i++) {
-        if (!materialise(g, in[i])) return false;
-        inputs_lock(g, g->step);
+    g->fuel = 4 * missing_cost(g, g->step) + 8 * s->cost;
+    for (uint32_t i = 0; i < s->n_in;) {
+        if (g->is_protected) inputs_lock(g, g->step);
+        bool was_there = is_resident(g, in[i]);
+        if (!was_there && !materialise(g, in[i])) return false;
+        i = was_there ? i + 1 : 0;
     }
+    inputs_lock(g, g->step);
     uint64_t need = 0;
     for (uint32_t k = 0; k < s->n_out; k++) need += g->p->bytes[out[k]];
     if (g->n_kept) keep_end(g);
@@ -261,6 +277,7 @@ static ebb_status step_run(ghost *g)
     const uint32_t *in = ebb__step_in(g->p, g->step);
     for (uint32_t i = 0; i < s->n_in; i++) ebb__ledger_touch(g->l, g->id[in[i]]);
     if (s->kind != EBB__STEP_PIN) inputs_unlock(g, g->step);
+    drop_early(g);
     for (uint32_t k = 0; k < s->n_gone; k++)
         ebb__ledger_unuse(g->l, g->id[g->p->links[s->gone + k]]);
     return EBB_OK;

@@ -24,8 +24,11 @@ typedef struct ebb__ghost_options {
     const double *axis;
     uint32_t known_from; /* next uses are known from this step on; 0: always */
     const float *weight; /* of vals, for ebb__ledger_set_weight; NULL: all 1 */
-    double limit;        /* most cost in all, in units of the program's; 0: 8 */
-    bool moves;          /* the addresses too: moved_bytes, n_moves */
+    /* Of links: the val is dropped once the step that reads or makes it there has run, before
+     * anything is released: what it is made from then stays needed. NULL: none. */
+    const uint8_t *early;
+    double limit; /* most cost in all, in units of the program's; 0: 8 */
+    bool moves;   /* the addresses too: moved_bytes, n_moves */
     /* Called with each val dropped, before and at a step; NULL: not. */
     void (*dropped)(void *user, uint32_t step, uint32_t val);
     void *user;
