@@ -7,16 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Thread_local bool models_own;
+
+static void *own_realloc(void *p, size_t bytes)
+{
+    models_own = true;
+    p = realloc(p, bytes);
+    models_own = false;
+    return p;
+}
+
+static void own_free(void *p)
+{
+    models_own = true;
+    free(p);
+    models_own = false;
+}
+
 /* Numbers that look like data and are the same in every run. */
 static ebb_tensor *data(ebb_params *p, int step, ebb_shape s)
 {
     int64_t n = 1;
     for (int64_t d = 0; d < s.n_dims; d++) n *= s.dims[d];
-    float *x = malloc((size_t)n * sizeof *x);
+    float *x = own_realloc(NULL, (size_t)n * sizeof *x);
     for (int64_t i = 0; i < n; i++) x[i] = sinf((float)(i % 1013) * 0.37f + (float)step);
     ebb_tensor *t =
         ebb_tensor_copy(ebb_params_context(p), EBB_F32, s, x, (size_t)n * sizeof *x);
-    free(x);
+    own_free(x);
     return t;
 }
 
@@ -171,7 +188,7 @@ static ebb_status see(training *out, ebb_tensor *t)
     size_t bytes = ebb_n_bytes(t);
     while (out->n_seen + bytes > out->max_seen) {
         out->max_seen = out->max_seen ? 2 * out->max_seen : 1 << 16;
-        out->seen = realloc(out->seen, out->max_seen);
+        out->seen = own_realloc(out->seen, out->max_seen);
     }
     EBB_TRY(ebb_read(out->seen + out->n_seen, bytes, ebb_dtype_of(t), t));
     out->n_seen += bytes;
@@ -232,7 +249,7 @@ ebb_status train(training *out, const model *m, const training_options *o)
 
 void training_free(training *t)
 {
-    free(t->seen);
+    own_free(t->seen);
     *t = (training){0};
 }
 

@@ -14,6 +14,9 @@ typedef struct model {
 extern const model models[];
 extern const int n_models;
 
+/* True while the tests themselves allocate. */
+extern _Thread_local bool models_own;
+
 typedef struct training {
     unsigned char *seen; /* losses, gradients, parameters and buffers */
     size_t n_seen, max_seen;
