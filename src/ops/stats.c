@@ -1,5 +1,6 @@
 /* stats.c - variance, standard deviation, log-sum-exp; the gradients of prod and log-sum-exp.
  * SPDX-License-Identifier: MIT */
+#include "ops/attrs.h"
 #include "ops/ids.h"
 #include "ops/kernels/clones.h"
 #include "ops/kernels/walk.h"
@@ -26,12 +27,15 @@ static double ratio(double x, double top)
 /* ---- var, std ---------------------------------------------------------------------------- */
 typedef struct var_attr {
     bool population;
+    int64_t correction;
     ebb_axes axes;
 } var_attr;
 
 static const ebb_attr_spec var_attrs[] = {
     {"population", EBB_ATTR_BOOL, offsetof(var_attr, population), true,
      "divide by n instead of n - 1"},
+    {"correction", EBB_ATTR_I64, offsetof(var_attr, correction), true,
+     "divide by n - correction; 0: 1, or 0 where population is set"},
     {"axes", EBB_ATTR_AXES, offsetof(var_attr, axes), false,
      "EBB_ALL, EBB_AXES(...) or EBB_KEEP(...)"},
     {0},
@@ -49,9 +53,13 @@ static void var_merge(void *acc_, const void *later_, int64_t m, int64_t at, int
     }
 }
 
+static double correction_of(const var_attr *k)
+{
+    return k->correction != 0 ? (double)k->correction : k->population ? 0 : 1;
+}
 static double variance(const ebb__call *c, const moments *a, int64_t n)
 {
-    double count = (double)n, less = ((const var_attr *)c->attr)->population ? 0 : 1;
+    double count = (double)n, less = correction_of(c->attr);
     if (count - less <= 0) return NAN;
     double above = a->squares - a->sum * (a->sum / count);
     return (above < 0 ? 0 : above) / (count - less);
@@ -112,7 +120,7 @@ static ebb_tensor *centred(ebb_vjp *v, double *divisor)
 {
     const var_attr *k = v->attr;
     ebb_axes keep = ebb__axes_keeping(&k->axes);
-    *divisor = (double)ebb__reduce_count(v, &k->axes) - (k->population ? 0 : 1);
+    *divisor = (double)ebb__reduce_count(v, &k->axes) - correction_of(k);
     ebb_tensor *x = ebb__in(v, 0);
     return EBB_EMIT(v, sub, NULL, x, EBB_EMIT(v, mean, &keep, x));
 }
@@ -147,7 +155,7 @@ static void std_vjp(ebb_vjp *v)
         .n_out = 1,                                                                            \
         .arg = {"x"},                                                                          \
         .attr_bytes = sizeof(var_attr),                                                        \
-        .options_bytes = sizeof(bool),                                                         \
+        .options_bytes = offsetof(var_attr, axes),                                             \
         .attrs = var_attrs,                                                                    \
         .options = "var",                                                                      \
         .flags = EBB_OP_STRIDED,                                                               \
@@ -158,7 +166,8 @@ static void std_vjp(ebb_vjp *v)
         .vjp = op_name##_vjp,                                                                  \
         EBB_SAMPLES({.in = {"3x4"}, .attr = "axes=0"},                                         \
                     {.in = {"3x4"}, .attr = "axes=-1 keep=1 population=1"},                    \
-                    {.in = {"2x3x4"}, .attr = "axes=0,2"}, {.in = {"5"}, .attr = "axes=all"},  \
+                    {.in = {"2x3x4"}, .attr = "axes=0,2"},                                     \
+                    {.in = {"5"}, .attr = "axes=all correction=2"},                            \
                     {.in = {"0x3"}, .attr = "axes=1"}),                                        \
     };
 SPREAD(var, EBB_NEED_IN(0),
@@ -292,16 +301,91 @@ static void logsumexp_grad_vjp(ebb_vjp *v)
     ebb__give(v, 1, EBB_EMIT(v, mul, NULL, gs, EBB_EMIT(v, sub, NULL, h, dot)));
 }
 
-/* p_i = prod of x but x_i: out = g p, so dg = sum(h p) and, away from zeros,
- * dx_j = g (sum(h p) - h_j p_j) / x_j. */
+/* ---- the gradient of prod_grad ------------------------------------------------------------ */
+/* p_i, the product of x but x_i, is b_i a_i: the products before and after i. Divided by is
+ * nothing, so zeros in x are exact. The reduced axes are one here, `axis` of shape s. */
+typedef struct line {
+    ebb_shape s;
+    int64_t axis;
+} line;
+
+static ebb_tensor *turned(ebb_vjp *v, const line *l, ebb_tensor *x)
+{
+    ebb_axes axes = {.n = 1, .axis = {l->axis}};
+    return EBB_EMIT(v, flip, &axes, x);
+}
+/* The products before each element; 1 before the first. */
+static ebb_tensor *before_each(ebb_vjp *v, const line *l, ebb_tensor *x)
+{
+    struct {
+        ebb_dtype dtype;
+        ebb_shape shape;
+    } first = {ebb__in_dtype(v, 0), l->s};
+    first.shape.dims[l->axis] = 1;
+    ebb__narrow_attr most = {l->axis, 0, l->s.dims[l->axis] - 1};
+    ebb_tensor *up_to = EBB_EMIT(v, cumprod, &l->axis, EBB_EMIT(v, narrow, &most, x));
+    return EBB_EMIT(v, cat, &l->axis, ebb__emit(v, &ebb__op_ones, &first, 0, NULL), up_to);
+}
+/* The gradient of x in sum(u before(x)): before_j times the sum over k > j of u_k times the
+ * elements between j and k. */
+static ebb_tensor *before_back(ebb_vjp *v, const line *l, ebb_tensor *u, ebb_tensor *x,
+                               ebb_tensor *before)
+{
+    ebb__narrow_attr later = {l->axis, 1, l->s.dims[l->axis] - 1};
+    ebb__place_attr place = {l->s, l->axis, 0, 1};
+    ebb_tensor *next = EBB_EMIT(v, place, &place, EBB_EMIT(v, narrow, &later, u));
+    return EBB_EMIT(v, mul, NULL, before, EBB_EMIT(v, decay_sum_back, &l->axis, next, x));
+}
+static ebb_tensor *prod_curve(ebb_vjp *v, const line *l, ebb_tensor *c, ebb_tensor *x)
+{
+    ebb_tensor *back = turned(v, l, x);
+    ebb_tensor *before = before_each(v, l, x), *after = before_each(v, l, back);
+    ebb_tensor *u = EBB_EMIT(v, mul, NULL, c, turned(v, l, after));
+    ebb_tensor *w = turned(v, l, EBB_EMIT(v, mul, NULL, c, before));
+    ebb_tensor *one = before_back(v, l, u, x, before);
+    return EBB_EMIT(v, add, NULL, one, turned(v, l, before_back(v, l, w, back, after)));
+}
+
+/* With out = g p and the cotangent h: dg = sum(h p); dx is that of sum(c p), c = g h. Several
+ * axes are put last and made one. */
 static void prod_grad_vjp(ebb_vjp *v)
 {
-    ebb_tensor *hp = EBB_EMIT(v, mul, NULL, ebb__grad(v, 0), unit(v, &ebb__op_prod_grad));
-    ebb_tensor *dot = EBB_EMIT(v, sum, v->attr, hp);
-    if (ebb__wants(v, 0)) ebb__give(v, 0, dot);
+    ebb_tensor *h = ebb__grad(v, 0);
+    if (ebb__wants(v, 0)) {
+        ebb_tensor *hp = EBB_EMIT(v, mul, NULL, h, unit(v, &ebb__op_prod_grad));
+        ebb__give(v, 0, EBB_EMIT(v, sum, v->attr, hp));
+    }
     if (!ebb__wants(v, 1)) return;
-    ebb_tensor *rest = EBB_EMIT(v, div, NULL, EBB_EMIT(v, sub, NULL, dot, hp), ebb__in(v, 1));
-    ebb__give(v, 1, EBB_EMIT(v, mul, NULL, ebb__in(v, 0), rest));
+    bool reduced[EBB_MAX_DIMS];
+    ebb_shape s = ebb__in_shape(v, 1);
+    ebb_tensor *x = ebb__in(v, 1), *c = EBB_EMIT(v, mul, NULL, ebb__in(v, 0), h);
+    if (ebb__axes_resolve(reduced, v->attr, s.n_dims) != EBB_OK) return;
+    ebb_axes order = {0}, inverse = {.n = s.n_dims};
+    line l = {.s = {0}};
+    int64_t n = 1;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t d = 0; d < s.n_dims; d++) {
+            if (reduced[d] != (pass == 1)) continue;
+            inverse.axis[d] = order.n;
+            order.axis[order.n++] = d;
+            if (pass == 1)
+                n *= s.dims[d];
+            else
+                l.s.dims[l.s.n_dims++] = s.dims[d];
+        }
+    l.axis = l.s.n_dims;
+    l.s.dims[l.s.n_dims++] = n;
+    ebb_shape split = {.n_dims = s.n_dims};
+    for (int64_t d = 0; d < s.n_dims; d++) split.dims[d] = s.dims[order.axis[d]];
+    if (n < 2) { /* p is 1 everywhere */
+        ebb__give(v, 1, EBB_EMIT(v, full_like, &(double){0}, x));
+        return;
+    }
+    ebb_tensor *moved[2] = {c, x};
+    for (int i = 0; i < 2; i++)
+        moved[i] = EBB_EMIT(v, reshape, &l.s, EBB_EMIT(v, permute, &order, moved[i]));
+    ebb_tensor *dx = EBB_EMIT(v, reshape, &split, prod_curve(v, &l, moved[0], moved[1]));
+    ebb__give(v, 1, EBB_EMIT(v, permute, &inverse, dx));
 }
 
 #define SPREAD_GRAD(op_name, text)                                                             \

@@ -69,6 +69,8 @@ static void logarithms_and_angles_at_the_ends_of_their_range(void **state)
     CURVE(ebb_frac(leaf_), 0, V(1.5, -1.5, INF), V(0.5, -0.5, NAN), V(1, 1, 1));
     CURVE(ebb_nan_to_num(leaf_, NULL), 0, V(NAN, INF, -INF, 2),
           V(0, 1.7976931348623157e308, -1.7976931348623157e308, 2), V(0, 0, 0, 1));
+    EBB_SCOPE(scope);
+    EXPECT(ebb_nan_to_num(ebb_cast(VEC(INF, -INF, 1), EBB_F16), NULL), 0, 65504, -65504, 1);
     ebb_nan_to_num_options zeros = {.nan = 7, .zero_infinities = true};
     CURVE(ebb_nan_to_num(leaf_, &zeros), 0, V(NAN, INF, -INF), V(7, 0, 0), V(0, 0, 0));
 }
