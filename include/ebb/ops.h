@@ -382,6 +382,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_all(ebb_tensor *x, ebb_axes axes);
 
 typedef struct ebb_var_options {
     bool population; /* divide by n instead of n - 1 */
+    int64_t correction; /* divide by n - correction; 0: 1, or 0 where population is set */
     uint64_t reserved[4]; /* zero */
 } ebb_var_options;
 /* Variance over axes: sum((x - mean)^2) / (n - 1), or / n; NaN where that divides by 0.
@@ -1425,23 +1426,6 @@ EBB_API EBB_NODISCARD ebb_status ebb_nan_to_num_(ebb_tensor *x,
  *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_count_nonzero(ebb_tensor *x, ebb_axes axes);
 
-/* out[i] = x[0] * ... * x[i] along an axis; integers and bools give i64. The gradient is
- * exact with zeros in x.
- *   axis       negative: from the end */
-EBB_API EBB_NODISCARD ebb_tensor *ebb_cumprod(ebb_tensor *x, int64_t axis);
-
-/* The largest of x[0] to x[i] along an axis and its place (i64), of equal ones the last; NaN
- * wins from where it stands on. Gradients go to those places.
- *   axis       negative: from the end */
-EBB_API EBB_NODISCARD ebb_status ebb_cummax(ebb_tensor **values_out, ebb_tensor **indices_out,
-                                            ebb_tensor *x, int64_t axis);
-
-/* The smallest of x[0] to x[i] along an axis and its place (i64), of equal ones the last;
- * NaN wins from where it stands on. Gradients go to those places.
- *   axis       negative: from the end */
-EBB_API EBB_NODISCARD ebb_status ebb_cummin(ebb_tensor **values_out, ebb_tensor **indices_out,
-                                            ebb_tensor *x, int64_t axis);
-
 typedef struct ebb_sort_options {
     bool descending; /* the largest first (NaN before all) */
     uint64_t reserved[4]; /* zero */
@@ -1476,6 +1460,23 @@ EBB_API EBB_NODISCARD ebb_status ebb_topk(ebb_tensor **values_out, ebb_tensor **
  *   axes       EBB_ALL, EBB_AXES(...) or EBB_KEEP(...) */
 EBB_API EBB_NODISCARD ebb_status ebb_median(ebb_tensor **values_out, ebb_tensor **indices_out,
                                             ebb_tensor *x, ebb_axes axes);
+
+/* out[i] = x[0] * ... * x[i] along an axis; integers and bools give i64. The gradient is
+ * exact with zeros in x.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_cumprod(ebb_tensor *x, int64_t axis);
+
+/* The largest of x[0] to x[i] along an axis and its place (i64), of equal ones the last; NaN
+ * wins from where it stands on. Gradients go to those places.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_status ebb_cummax(ebb_tensor **values_out, ebb_tensor **indices_out,
+                                            ebb_tensor *x, int64_t axis);
+
+/* The smallest of x[0] to x[i] along an axis and its place (i64), of equal ones the last;
+ * NaN wins from where it stands on. Gradients go to those places.
+ *   axis       negative: from the end */
+EBB_API EBB_NODISCARD ebb_status ebb_cummin(ebb_tensor **values_out, ebb_tensor **indices_out,
+                                            ebb_tensor *x, int64_t axis);
 
 /* out = (sum of |x|^p)^(1/p) over axes; p = inf: the largest |x|, -inf: the smallest, 0: how
  * many are not 0. The gradient at the origin is 0; equal largest share it.
@@ -1626,14 +1627,14 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_multinomial(ebb_tensor *p, int64_t n,
 typedef struct ebb_ctc_options {
     bool sum; /* instead of the mean */
     bool each; /* no reduction: one loss per element */
-    bool zero_infinity; /* rows that cannot give their labels cost 0, not infinity */
-    int64_t blank; /* the class that stands for no label */
+    bool zero_infinity; /* 0 for items whose targets do not fit into their steps, instead of
+            infinity */
+    int64_t blank; /* class of the blank */
     uint64_t reserved[4]; /* zero */
 } ebb_ctc_options;
-/* Minus the logarithm of the likelihood of the first target_lengths[n] labels of targets[n]
- * (batch, labels) given the first input_lengths[n] steps of log_probs (steps, batch,
- * classes), over all alignments; the mean divides each row's by its number of labels first
- * (ctc_loss). A row that cannot give its labels costs infinity and has no gradient. */
+/* Connectionist temporal classification: -ln(probability of targets over all alignments),
+ * divided by the target's length and averaged; log_probs is (steps, items, classes), targets
+ * (items, labels), lengths (items). */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_ctc(ebb_tensor *log_probs, ebb_tensor *targets,
                                           ebb_tensor *input_lengths, ebb_tensor *target_lengths,
                                           const ebb_ctc_options *options);
@@ -4461,37 +4462,6 @@ static inline EBB_NODISCARD ebb_tensor *ebb__count_nonzero_at(const char *file, 
     return result_;
 }
 #define ebb_count_nonzero(...) ebb__count_nonzero_at(__FILE__, __LINE__, __VA_ARGS__)
-static inline EBB_NODISCARD ebb_tensor *ebb__cumprod_at(const char *file, int32_t line,
-                                                        ebb_tensor *x, int64_t axis)
-{
-    ebb__at(file, line);
-    ebb_tensor *result_ = (ebb_cumprod)(x, axis);
-    ebb__at(NULL, 0);
-    return result_;
-}
-#define ebb_cumprod(...) ebb__cumprod_at(__FILE__, __LINE__, __VA_ARGS__)
-static inline EBB_NODISCARD ebb_status ebb__cummax_at(const char *file, int32_t line,
-                                                      ebb_tensor **values_out,
-                                                      ebb_tensor **indices_out, ebb_tensor *x,
-                                                      int64_t axis)
-{
-    ebb__at(file, line);
-    ebb_status result_ = (ebb_cummax)(values_out, indices_out, x, axis);
-    ebb__at(NULL, 0);
-    return result_;
-}
-#define ebb_cummax(...) ebb__cummax_at(__FILE__, __LINE__, __VA_ARGS__)
-static inline EBB_NODISCARD ebb_status ebb__cummin_at(const char *file, int32_t line,
-                                                      ebb_tensor **values_out,
-                                                      ebb_tensor **indices_out, ebb_tensor *x,
-                                                      int64_t axis)
-{
-    ebb__at(file, line);
-    ebb_status result_ = (ebb_cummin)(values_out, indices_out, x, axis);
-    ebb__at(NULL, 0);
-    return result_;
-}
-#define ebb_cummin(...) ebb__cummin_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_status ebb__sort_at(const char *file, int32_t line,
                                                     ebb_tensor **values_out,
                                                     ebb_tensor **indices_out, ebb_tensor *x,
@@ -4537,6 +4507,37 @@ static inline EBB_NODISCARD ebb_status ebb__median_at(const char *file, int32_t 
     return result_;
 }
 #define ebb_median(...) ebb__median_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__cumprod_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, int64_t axis)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_cumprod)(x, axis);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cumprod(...) ebb__cumprod_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__cummax_at(const char *file, int32_t line,
+                                                      ebb_tensor **values_out,
+                                                      ebb_tensor **indices_out, ebb_tensor *x,
+                                                      int64_t axis)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_cummax)(values_out, indices_out, x, axis);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cummax(...) ebb__cummax_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__cummin_at(const char *file, int32_t line,
+                                                      ebb_tensor **values_out,
+                                                      ebb_tensor **indices_out, ebb_tensor *x,
+                                                      int64_t axis)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_cummin)(values_out, indices_out, x, axis);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_cummin(...) ebb__cummin_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__norm_at(const char *file, int32_t line,
                                                      ebb_tensor *x, double p, ebb_axes axes)
 {

@@ -1033,11 +1033,13 @@ ebb_tensor *ebb_all(ebb_tensor *x, ebb_axes axes)
 
 struct var_attr {
     bool population;
+    int64_t correction;
     ebb_axes axes;
 };
-_Static_assert(sizeof(struct var_attr) == 88, "var");
+_Static_assert(sizeof(struct var_attr) == 96, "var");
 _Static_assert(offsetof(struct var_attr, population) == 0, "var");
-_Static_assert(offsetof(struct var_attr, axes) == 8, "var");
+_Static_assert(offsetof(struct var_attr, correction) == 8, "var");
+_Static_assert(offsetof(struct var_attr, axes) == 16, "var");
 ebb_tensor *ebb_var(ebb_tensor *x, ebb_axes axes, const ebb_var_options *options)
 {
     struct var_attr attr;
@@ -1046,6 +1048,7 @@ ebb_tensor *ebb_var(ebb_tensor *x, ebb_axes axes, const ebb_var_options *options
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_var, options->reserved) != EBB_OK) return NULL;
         attr.population = options->population;
+        attr.correction = options->correction;
     }
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_var, &attr, 1, in);
@@ -1053,11 +1056,13 @@ ebb_tensor *ebb_var(ebb_tensor *x, ebb_axes axes, const ebb_var_options *options
 
 struct std_attr {
     bool population;
+    int64_t correction;
     ebb_axes axes;
 };
-_Static_assert(sizeof(struct std_attr) == 88, "std");
+_Static_assert(sizeof(struct std_attr) == 96, "std");
 _Static_assert(offsetof(struct std_attr, population) == 0, "std");
-_Static_assert(offsetof(struct std_attr, axes) == 8, "std");
+_Static_assert(offsetof(struct std_attr, correction) == 8, "std");
+_Static_assert(offsetof(struct std_attr, axes) == 16, "std");
 ebb_tensor *ebb_std(ebb_tensor *x, ebb_axes axes, const ebb_var_options *options)
 {
     struct std_attr attr;
@@ -1066,6 +1071,7 @@ ebb_tensor *ebb_std(ebb_tensor *x, ebb_axes axes, const ebb_var_options *options
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_std, options->reserved) != EBB_OK) return NULL;
         attr.population = options->population;
+        attr.correction = options->correction;
     }
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_std, &attr, 1, in);
@@ -3433,52 +3439,6 @@ ebb_tensor *ebb_count_nonzero(ebb_tensor *x, ebb_axes axes)
     return ebb__call1(NULL, &ebb__op_count_nonzero, &attr, 1, in);
 }
 
-struct cumprod_attr {
-    int64_t axis;
-};
-_Static_assert(sizeof(struct cumprod_attr) == 8, "cumprod");
-_Static_assert(offsetof(struct cumprod_attr, axis) == 0, "cumprod");
-ebb_tensor *ebb_cumprod(ebb_tensor *x, int64_t axis)
-{
-    struct cumprod_attr attr;
-    memset(&attr, 0, sizeof attr);
-    attr.axis = axis;
-    ebb_tensor *const in[] = {x};
-    return ebb__call1(NULL, &ebb__op_cumprod, &attr, 1, in);
-}
-
-struct cummax_attr {
-    int64_t axis;
-};
-_Static_assert(sizeof(struct cummax_attr) == 8, "cummax");
-_Static_assert(offsetof(struct cummax_attr, axis) == 0, "cummax");
-ebb_status ebb_cummax(ebb_tensor **values_out, ebb_tensor **indices_out, ebb_tensor *x,
-                      int64_t axis)
-{
-    struct cummax_attr attr;
-    memset(&attr, 0, sizeof attr);
-    attr.axis = axis;
-    ebb_tensor *const in[] = {x};
-    ebb_tensor **const out[] = {values_out, indices_out};
-    return ebb__call_outs(out, 2, &ebb__op_cummax, &attr, 1, in);
-}
-
-struct cummin_attr {
-    int64_t axis;
-};
-_Static_assert(sizeof(struct cummin_attr) == 8, "cummin");
-_Static_assert(offsetof(struct cummin_attr, axis) == 0, "cummin");
-ebb_status ebb_cummin(ebb_tensor **values_out, ebb_tensor **indices_out, ebb_tensor *x,
-                      int64_t axis)
-{
-    struct cummin_attr attr;
-    memset(&attr, 0, sizeof attr);
-    attr.axis = axis;
-    ebb_tensor *const in[] = {x};
-    ebb_tensor **const out[] = {values_out, indices_out};
-    return ebb__call_outs(out, 2, &ebb__op_cummin, &attr, 1, in);
-}
-
 struct sort_attr {
     bool descending;
     int64_t axis;
@@ -3560,6 +3520,52 @@ ebb_status ebb_median(ebb_tensor **values_out, ebb_tensor **indices_out, ebb_ten
     ebb_tensor *const in[] = {x};
     ebb_tensor **const out[] = {values_out, indices_out};
     return ebb__call_outs(out, 2, &ebb__op_median, &attr, 1, in);
+}
+
+struct cumprod_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct cumprod_attr) == 8, "cumprod");
+_Static_assert(offsetof(struct cumprod_attr, axis) == 0, "cumprod");
+ebb_tensor *ebb_cumprod(ebb_tensor *x, int64_t axis)
+{
+    struct cumprod_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_cumprod, &attr, 1, in);
+}
+
+struct cummax_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct cummax_attr) == 8, "cummax");
+_Static_assert(offsetof(struct cummax_attr, axis) == 0, "cummax");
+ebb_status ebb_cummax(ebb_tensor **values_out, ebb_tensor **indices_out, ebb_tensor *x,
+                      int64_t axis)
+{
+    struct cummax_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    ebb_tensor **const out[] = {values_out, indices_out};
+    return ebb__call_outs(out, 2, &ebb__op_cummax, &attr, 1, in);
+}
+
+struct cummin_attr {
+    int64_t axis;
+};
+_Static_assert(sizeof(struct cummin_attr) == 8, "cummin");
+_Static_assert(offsetof(struct cummin_attr, axis) == 0, "cummin");
+ebb_status ebb_cummin(ebb_tensor **values_out, ebb_tensor **indices_out, ebb_tensor *x,
+                      int64_t axis)
+{
+    struct cummin_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.axis = axis;
+    ebb_tensor *const in[] = {x};
+    ebb_tensor **const out[] = {values_out, indices_out};
+    return ebb__call_outs(out, 2, &ebb__op_cummin, &attr, 1, in);
 }
 
 struct norm_attr {
