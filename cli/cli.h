@@ -7,6 +7,8 @@
 
 /* argv[0] is the subcommand's name. Returns the exit status: 0, 1 for a failure, 2 for misuse. */
 int cli_ops_main(int argc, char **argv);
+int cli_plan_main(int argc, char **argv);
+int cli_simulate_main(int argc, char **argv);
 
 typedef struct cli_op {
     const char *name;

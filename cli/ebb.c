@@ -15,6 +15,10 @@ typedef struct subcommand {
 static const subcommand subcommands[] = {
     {"ops", "ops [NAME...] [--all]", "operations: formula, shapes, what gradients keep, cost",
      cli_ops_main},
+    {"plan", "plan TRACE", "a recorded iteration: which budget costs how much time",
+     cli_plan_main},
+    {"simulate", "simulate TRACE --budget B", "the same under one budget, or by another policy",
+     cli_simulate_main},
 };
 enum { N_SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
 

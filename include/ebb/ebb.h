@@ -15,6 +15,7 @@
 #include <ebb/ops.h>
 #include <ebb/optim.h>
 #include <ebb/params.h>
+#include <ebb/plan.h>
 #include <ebb/scope.h>
 #include <ebb/status.h>
 #include <ebb/tensor.h>

@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "memory/ghost_moves.h"
 
 #include <string.h>
 
@@ -36,6 +37,7 @@ typedef struct ghost {
     uint32_t n_kept, stamp, step;
     double limit, fuel;
     bool is_protected, is_known;
+    ebb__moves moves;
 } ghost;
 
 static double axis_at(const ghost *g, uint32_t step)
@@ -76,6 +78,33 @@ static bool reserve(ghost *g, uint64_t need)
     if (used > g->r.peak) g->r.peak = used;
     g->r.allocated_bytes += need;
     return true;
+}
+
+/* Away, and somebody needs it. */
+static bool is_wanted(const ghost *g, uint32_t val)
+{
+    uint32_t id = g->id[val];
+    return g->val[id] == val && !ebb__ledger_is_resident(g->l, id) &&
+           ebb__ledger_is_needed(g->l, id);
+}
+
+static bool is_there(const void *user, uint32_t val)
+{
+    const ghost *g = user;
+    return g->val[g->id[val]] == val && ebb__ledger_is_resident(g->l, g->id[val]);
+}
+
+/* Places what a step has made, or makes again, before the ledger has it: what is there keeps its
+ * place. */
+static void place(ghost *g, uint32_t step, bool is_again)
+{
+    const uint32_t *out = ebb__step_out(g->p, step);
+    if (!g->moves.blocks) return;
+    ebb__moves_sync(&g->moves, is_there, g);
+    for (uint32_t k = 0; k < g->p->steps[step].n_out; k++) {
+        if (is_again && !is_wanted(g, out[k])) continue;
+        ebb__moves_place(&g->moves, out[k], g->p->bytes[out[k]]);
+    }
 }
 
 static bool spend(ghost *g, double cost)
@@ -172,11 +201,10 @@ static bool rerun(ghost *g, uint32_t val)
         g->r.n_protected++;
     }
     inputs_unlock(g, step);
+    place(g, step, true);
     for (uint32_t k = 0; k < p->steps[step].n_out; k++) {
-        uint32_t id = g->id[out[k]];
-        if (g->val[id] != out[k] || ebb__ledger_is_resident(g->l, id)) continue;
-        if (!ebb__ledger_is_needed(g->l, id)) continue;
-        ebb__ledger_restored(g->l, id);
+        if (!is_wanted(g, out[k])) continue;
+        ebb__ledger_restored(g->l, g->id[out[k]]);
         keep(g, out[k]);
     }
     return true;
@@ -273,6 +301,7 @@ static ebb_status step_run(ghost *g)
     if (g->step == g->o->known_from) know(g);
     if (!step_prepare(g)) return EBB_OK;
     ebb__ledger_clock(g->l, g->p->time[g->step + 1], axis_at(g, g->step + 1));
+    place(g, g->step, false);
     EBB_TRY(outputs_add(g));
     const uint32_t *in = ebb__step_in(g->p, g->step);
     for (uint32_t i = 0; i < s->n_in; i++) ebb__ledger_touch(g->l, g->id[in[i]]);
@@ -302,6 +331,7 @@ static size_t tables(ghost *g, char *base)
         {&g->sizes, vals * sizeof *g->sizes},
         {&g->link_locked, links * sizeof *g->link_locked},
         {&g->is_kept, vals * sizeof *g->is_kept},
+        {&g->moves.blocks, g->o->moves && g->o->budget ? vals * sizeof *g->moves.blocks : 0},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (base) *(void **)all[i].table = base + at;
@@ -316,6 +346,9 @@ static ebb_status run(ghost *g)
     for (uint32_t v = 0; v < p->n_vals; v++) g->nexts[v] = p->use[v];
     memset(g->val, 0xff, p->n_vals * sizeof *g->val);
     ebb__ledger_set_policy(g->l, &g->policy);
+    g->moves.size = g->o->budget;
+    g->moves.max = p->n_vals;
+    if (!g->o->moves || !g->o->budget) g->moves.blocks = NULL;
     g->limit = (g->o->limit > 0 ? g->o->limit : 8) * p->cost;
     for (g->step = 0; g->step < p->n_steps && g->r.end == EBB__GHOST_DONE; g->step++) {
         EBB_TRY(step_run(g));
@@ -339,6 +372,8 @@ ebb_status ebb__ghost_run(ebb__ghost_result *out, const ebb__program *p,
     if (s == EBB_OK) s = run(&g);
     ebb__ledger_destroy(g.l);
     ebb__free(&p->allocator, block, bytes);
+    g.r.moved_bytes = g.moves.moved_bytes;
+    g.r.n_moves = g.moves.n_moves;
     if (s == EBB_OK) *out = g.r;
     return s;
 }

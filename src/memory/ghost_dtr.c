@@ -240,7 +240,7 @@ static void frame_push(dtr *d, uint32_t *n, uint32_t tensor, bool is_rerun)
  * locked. */
 static uint32_t frame_advance(dtr *d, dtr_frame *f)
 {
-    const ebb__trace_op *op = &d->t->ops[d->t->tensors[f->tensor].op];
+    const ebb__traced_op *op = &d->t->ops[d->t->tensors[f->tensor].op];
     for (; f->round < 2; f->round++, f->at = 0)
         for (; f->at < op->n_in; f->at++) {
             uint32_t x = d->t->links[op->first + f->at];

@@ -30,7 +30,7 @@ static void call(maker *m, uint32_t o)
 {
     const ebb__trace *t = m->t;
     ebb__program *p = m->p;
-    const ebb__trace_op *op = &t->ops[o];
+    const ebb__traced_op *op = &t->ops[o];
     uint32_t at = p->n_steps;
     ebb__step *s = step_add(m, op->is_constant ? EBB__STEP_SOURCE : EBB__STEP_RUN);
     s->cost = op->is_constant ? 0 : op->cost;

@@ -85,13 +85,13 @@ ebb_status ebb__trace_call(uint32_t *first_out, ebb__trace *t, const char *name,
 {
     size_t length = strlen(name) + 1;
     EBB_TRY(ebb__trace_room(t, n_out, n_out, 1, (size_t)n_in + n_out, 1, length));
-    ebb__trace_op *op = &t->ops[t->n_ops];
-    *op = (ebb__trace_op){.cost = cost,
-                          .first = t->n_links,
-                          .n_in = n_in,
-                          .n_out = n_out,
-                          .name = t->n_names,
-                          .is_constant = is_constant_name(name)};
+    ebb__traced_op *op = &t->ops[t->n_ops];
+    *op = (ebb__traced_op){.cost = cost,
+                           .first = t->n_links,
+                           .n_in = n_in,
+                           .n_out = n_out,
+                           .name = t->n_names,
+                           .is_constant = is_constant_name(name)};
     memcpy(t->names + t->n_names, name, length);
     t->n_names += (uint32_t)length;
     for (uint32_t i = 0; i < n_in; i++) {
@@ -148,7 +148,7 @@ static ebb_status check_tables(const ebb__trace *t)
                              i, x->index, x->op);
     }
     for (uint32_t o = 0; o < t->n_ops; o++) {
-        const ebb__trace_op *op = &t->ops[o];
+        const ebb__traced_op *op = &t->ops[o];
         for (uint32_t k = 0; k < op->n_in + op->n_out; k++) {
             uint32_t x = t->links[op->first + k];
             bool is_out = k >= op->n_in;
@@ -173,7 +173,7 @@ static ebb_status check_call(check *c, uint32_t o)
     if (o >= t->n_ops || c->called[o])
         return ebb__fail(EBB_E_IO, "trace: operation %u of %u is called, once is allowed", o,
                          t->n_ops);
-    const ebb__trace_op *op = &t->ops[o];
+    const ebb__traced_op *op = &t->ops[o];
     for (uint32_t i = 0; i < op->n_in; i++) {
         uint32_t x = t->links[op->first + i];
         if (!c->called[t->tensors[x].op] || !c->refs[t->tensors[x].storage])

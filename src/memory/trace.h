@@ -22,13 +22,13 @@
 typedef struct ebb__trace_tensor {
     uint32_t op, index, storage;
 } ebb__trace_tensor;
-typedef struct ebb__trace_op {
+typedef struct ebb__traced_op {
     double cost;
     uint32_t first;       /* of its links: inputs, then outputs */
     uint32_t n_in, n_out; /* in tensors */
     uint32_t name;        /* offset in names */
     bool is_constant;
-} ebb__trace_op;
+} ebb__traced_op;
 typedef enum ebb__trace_verb {
     EBB__TRACE_CALL,
     EBB__TRACE_GET,
@@ -44,7 +44,7 @@ typedef struct ebb__trace {
     ebb_allocator allocator;
     uint64_t *storages;
     ebb__trace_tensor *tensors;
-    ebb__trace_op *ops;
+    ebb__traced_op *ops;
     uint32_t *links; /* tensors */
     ebb__trace_command *commands;
     char *names;   /* each ends in NUL */

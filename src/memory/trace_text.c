@@ -87,8 +87,8 @@ static ebb_status links(ebb__trace *t, scanner *s, uint32_t *n, const char *what
 
 static ebb_status op_line(ebb__trace *t, scanner *s)
 {
-    ebb__trace_op *op = &t->ops[t->n_ops];
-    *op = (ebb__trace_op){.first = t->n_links, .name = t->n_names};
+    ebb__traced_op *op = &t->ops[t->n_ops];
+    *op = (ebb__traced_op){.first = t->n_links, .name = t->n_names};
     EBB_TRY(cost(&op->cost, s));
     EBB_TRY(links(t, s, &op->n_in, "a number of inputs"));
     EBB_TRY(links(t, s, &op->n_out, "a number of outputs"));
@@ -150,7 +150,7 @@ static void hash_make(ebb__trace *t)
 {
     for (uint32_t i = 0; i < t->n_commands; i++) {
         if (t->commands[i].verb != EBB__TRACE_CALL) continue;
-        const ebb__trace_op *op = &t->ops[t->commands[i].what];
+        const ebb__traced_op *op = &t->ops[t->commands[i].what];
         const uint32_t *in = t->links + op->first, *out = in + op->n_in;
         for (uint32_t k = 0; k < op->n_in; k++)
             t->hash = ebb__trace_mix(t->hash, op->n_out ? out[0] - in[k] : in[k]);
@@ -204,7 +204,7 @@ bool ebb__trace_print(const ebb__trace *t, bool (*put)(void *user, const char *s
     for (uint32_t i = 0; i < t->n_tensors; i++)
         say(&p, "%u %u %u\n", t->tensors[i].op, t->tensors[i].index, t->tensors[i].storage);
     for (uint32_t o = 0; o < t->n_ops; o++) {
-        const ebb__trace_op *op = &t->ops[o];
+        const ebb__traced_op *op = &t->ops[o];
         say(&p, "%.0f %u", op->cost, op->n_in);
         for (uint32_t i = 0; i < op->n_in; i++) say(&p, " %u", t->links[op->first + i]);
         say(&p, " %u", op->n_out);
