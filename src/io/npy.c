@@ -81,6 +81,9 @@ ebb_status ebb_save_npy(ebb_tensor *t, const char *path)
 {
     ebb__file_writer w;
     EBB_TRY(ebb_check(t));
+    if (ebb_dtype_of(t) == EBB_BF16)
+        return ebb_fail(EBB_E_UNSUPPORTED,
+                        "save_npy: the format has no bf16; cast to f32 first");
     EBB_TRY(ebb__file_create(&w, "save_npy", path));
     ebb_status s = npy_save(&w, t);
     ebb__file_abandon(&w);

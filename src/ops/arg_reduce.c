@@ -62,7 +62,7 @@ static ebb_status place_shape(ebb__call *c)
                          (long long)axes->n);
     EBB_TRY(ebb__reduce_nonempty(c, axes));
     ebb_dtype d = c->n_out == 2 ? c->in[0].dtype : EBB_I64;
-    EBB_TRY(ebb__reduce_shape(c, axes, d, &max_folder[c->in[0].dtype]));
+    EBB_TRY(ebb__reduce_shape(c, axes, d, ebb__folder_of(max_folder, c->in[0].dtype)));
     if (c->n_out == 2) {
         c->out[1].dtype = EBB_I64;
         c->out[1].shape = c->out[0].shape;
@@ -84,7 +84,8 @@ static void extreme_vjp(ebb_vjp *v)
 #define PLACES(op_name, outputs, rule, need_bits, more_flags, text, ...)                       \
     static ebb_status op_name##_forward(const ebb__call *c)                                    \
     {                                                                                          \
-        return ebb__reduce_forward(c, c->attr, &op_name##_folder[c->in[0].dtype]);             \
+        return ebb__reduce_forward(c, c->attr,                                                 \
+                                   ebb__folder_of(op_name##_folder, c->in[0].dtype));          \
     }                                                                                          \
     const ebb_op ebb__op_##op_name = {                                                         \
         EBB_OP_HEAD(op_name),                                                                  \

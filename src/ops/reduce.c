@@ -169,7 +169,8 @@ static const ebb__folder all_folder[] = FOLDERS(all, ebb__reduce_finish);
 #define REDUCE(op_name, need_bits, rule, text, ...)                                            \
     static ebb_status op_name##_forward(const ebb__call *c)                                    \
     {                                                                                          \
-        return ebb__reduce_forward(c, c->attr, &op_name##_folder[c->in[0].dtype]);             \
+        return ebb__reduce_forward(c, c->attr,                                                 \
+                                   ebb__folder_of(op_name##_folder, c->in[0].dtype));          \
     }                                                                                          \
     const ebb_op ebb__op_##op_name = {                                                         \
         EBB_OP_HEAD(op_name),                                                                  \
@@ -196,7 +197,7 @@ static ebb_dtype sum_dtype(ebb_dtype d)
 static ebb_status sum_shape(ebb__call *c)
 {
     ebb_dtype d = c->in[0].dtype;
-    return ebb__reduce_shape(c, c->attr, sum_dtype(d), &sum_folder[d]);
+    return ebb__reduce_shape(c, c->attr, sum_dtype(d), ebb__folder_of(sum_folder, d));
 }
 static ebb_status mean_shape(ebb__call *c)
 {
@@ -204,12 +205,12 @@ static ebb_status mean_shape(ebb__call *c)
     if (!ebb__dtype_is_float(d))
         return ebb__fail(EBB_E_DTYPE, "x is %s, f32 or f64 is needed; cast it",
                          ebb_dtype_name(d));
-    return ebb__reduce_shape(c, c->attr, d, &mean_folder[d]);
+    return ebb__reduce_shape(c, c->attr, d, ebb__folder_of(mean_folder, d));
 }
 static ebb_status prod_shape(ebb__call *c)
 {
     ebb_dtype d = c->in[0].dtype;
-    return ebb__reduce_shape(c, c->attr, sum_dtype(d), &prod_folder[d]);
+    return ebb__reduce_shape(c, c->attr, sum_dtype(d), ebb__folder_of(prod_folder, d));
 }
 
 static void sum_vjp(ebb_vjp *v)
@@ -242,11 +243,11 @@ static ebb_status extreme_shape(ebb__call *c, const ebb__folder *f)
 }
 static ebb_status amax_shape(ebb__call *c)
 {
-    return extreme_shape(c, &amax_folder[c->in[0].dtype]);
+    return extreme_shape(c, ebb__folder_of(amax_folder, c->in[0].dtype));
 }
 static ebb_status amin_shape(ebb__call *c)
 {
-    return extreme_shape(c, &amin_folder[c->in[0].dtype]);
+    return extreme_shape(c, ebb__folder_of(amin_folder, c->in[0].dtype));
 }
 /* g / (number of extremes) where x is one. */
 static void extreme_vjp(ebb_vjp *v)
@@ -268,11 +269,11 @@ REDUCE(amin, EBB_NEED_IN(0) | EBB_NEED_OUT(0), extreme_vjp,
 /* ---- truths ------------------------------------------------------------------------------ */
 static ebb_status any_shape(ebb__call *c)
 {
-    return ebb__reduce_shape(c, c->attr, EBB_BOOL, &any_folder[c->in[0].dtype]);
+    return ebb__reduce_shape(c, c->attr, EBB_BOOL, ebb__folder_of(any_folder, c->in[0].dtype));
 }
 static ebb_status all_shape(ebb__call *c)
 {
-    return ebb__reduce_shape(c, c->attr, EBB_BOOL, &all_folder[c->in[0].dtype]);
+    return ebb__reduce_shape(c, c->attr, EBB_BOOL, ebb__folder_of(all_folder, c->in[0].dtype));
 }
 REDUCE(any, 0, NULL, "True where any element over the axes is not 0; false of nothing.",
        EBB_OP_INTEGER)
@@ -309,14 +310,15 @@ static ebb_status sum_to_shape(ebb__call *c)
     EBB_TRY(sum_to_axes(reduced, c->attr, &c->in[0].shape));
     c->out[0].dtype = d;
     c->out[0].shape = *(const ebb_shape *)c->attr;
-    c->scratch_bytes = ebb__fold_scratch(&c->in[0].shape, reduced, &sum_folder[d]);
+    c->scratch_bytes =
+        ebb__fold_scratch(&c->in[0].shape, reduced, ebb__folder_of(sum_folder, d));
     return EBB_OK;
 }
 static ebb_status sum_to_forward(const ebb__call *c)
 {
     bool reduced[EBB_MAX_DIMS];
     EBB_TRY(sum_to_axes(reduced, c->attr, &c->in[0].shape));
-    ebb__fold(c, reduced, &sum_folder[c->in[0].dtype]);
+    ebb__fold(c, reduced, ebb__folder_of(sum_folder, c->in[0].dtype));
     return EBB_OK;
 }
 static void sum_to_vjp(ebb_vjp *v)

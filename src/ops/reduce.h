@@ -7,6 +7,12 @@
 
 extern const ebb_attr_spec ebb__axes_attrs[];
 
+/* Of a table by dtype; shape rules see 16-bit floats, which are folded as f32. */
+static inline const ebb__folder *ebb__folder_of(const ebb__folder *table, ebb_dtype d)
+{
+    return &table[ebb__dtype_is_half(d) ? EBB_F32 : d];
+}
+
 /* Resolves axes and sets out[0] to `dtype` and the reduced shape, and the scratch of the fold.
  */
 ebb_status ebb__reduce_shape(ebb__call *c, const ebb_axes *axes, ebb_dtype dtype,

@@ -98,7 +98,7 @@ static ebb_status float_shape(ebb__call *c, const ebb_axes *axes, const ebb__fol
     if (!ebb__dtype_is_float(d))
         return ebb__fail(EBB_E_DTYPE, "x is %s, f32 or f64 is needed; cast it",
                          ebb_dtype_name(d));
-    return ebb__reduce_shape(c, axes, d, &folder[d]);
+    return ebb__reduce_shape(c, axes, d, ebb__folder_of(folder, d));
 }
 static ebb_status var_shape(ebb__call *c)
 {
@@ -107,12 +107,12 @@ static ebb_status var_shape(ebb__call *c)
 static ebb_status var_forward(const ebb__call *c)
 {
     const var_attr *k = c->attr;
-    return ebb__reduce_forward(c, &k->axes, &var_folder[c->in[0].dtype]);
+    return ebb__reduce_forward(c, &k->axes, ebb__folder_of(var_folder, c->in[0].dtype));
 }
 static ebb_status std_forward(const ebb__call *c)
 {
     const var_attr *k = c->attr;
-    return ebb__reduce_forward(c, &k->axes, &std_folder[c->in[0].dtype]);
+    return ebb__reduce_forward(c, &k->axes, ebb__folder_of(std_folder, c->in[0].dtype));
 }
 
 /* The rule's x - mean(x), and n - 1 or n. */
@@ -211,7 +211,7 @@ static ebb_status logsumexp_shape(ebb__call *c)
 }
 static ebb_status logsumexp_forward(const ebb__call *c)
 {
-    return ebb__reduce_forward(c, c->attr, &lse_folder[c->in[0].dtype]);
+    return ebb__reduce_forward(c, c->attr, ebb__folder_of(lse_folder, c->in[0].dtype));
 }
 static void logsumexp_vjp(ebb_vjp *v)
 {

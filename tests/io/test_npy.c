@@ -161,6 +161,23 @@ static void element_types_that_ebb_does_not_have(void **state)
     }
 }
 
+/* 1.5 and -2 in binary16 are 3e00 and c000. */
+static void binary16_is_saved_and_bf16_is_refused(void **state)
+{
+    (void)state;
+    ebb_tensor *x = EBB_VALUES(ctx, float, EBB_SHAPE(2), 1.5f, -2);
+    assert_int_equal(ebb_save_npy(ebb_cast(x, EBB_F16), file_path), EBB_OK);
+    unsigned char file[4096];
+    size_t n = read_file(file, sizeof file);
+    assert_int_equal(n, 128 + 2 * 2);
+    assert_memory_equal(file + n - 4, "\x00\x3e\x00\xc0", 4);
+    ebb_tensor *back = ebb_load_npy(ctx, file_path);
+    assert_int_equal(ebb_dtype_of(back), EBB_F16);
+    assert_true(ebb_item(ebb_select(back, 0, 1)) == -2);
+    assert_int_equal(ebb_save_npy(ebb_cast(x, EBB_BF16), file_path), EBB_E_UNSUPPORTED);
+    ebb_error_clear();
+}
+
 static void saved_views_are_their_elements_in_c_order(void **state)
 {
     (void)state;
@@ -221,6 +238,7 @@ int main(void)
         TEST(shape_whose_size_overflows),
         TEST(malformed_headers),
         TEST(element_types_that_ebb_does_not_have),
+        TEST(binary16_is_saved_and_bf16_is_refused),
         TEST(saved_views_are_their_elements_in_c_order),
         TEST(missing_files_and_folders),
         TEST(the_message_begins_with_the_callers_line),
