@@ -22,6 +22,8 @@
 
 /* A function of x; the last argument is the range for tests. */
 #define ACTIVATION(op_name, need_bits, text, ...)                                              \
+    ACTIVATION_OF(op_name, ebb__shape_floats, need_bits, text, __VA_ARGS__)
+#define ACTIVATION_OF(op_name, shape_rule, need_bits, text, ...)                               \
     const ebb_op ebb__op_##op_name = {                                                         \
         EBB_OP_HEAD(op_name),                                                                  \
         .doc = text,                                                                           \
@@ -31,7 +33,7 @@
         .flags = EBB_OP_STRIDED | EBB_OP_ALIAS_SAFE,                                           \
         .bound = EBB_BOUND_MEMORY,                                                             \
         .need = {need_bits},                                                                   \
-        .shape = ebb__shape_floats,                                                            \
+        .shape = shape_rule,                                                                   \
         .forward = op_name##_forward,                                                          \
         .vjp = op_name##_vjp,                                                                  \
         .range = {__VA_ARGS__},                                                                \
@@ -56,7 +58,7 @@
     };
 
 /* ---- relu -------------------------------------------------------------------------------- */
-EBB_MAP1(relu, FLOAT, x <= 0 ? 0 : x)
+EBB_MAP1(relu, NUMBER, x <= 0 ? 0 : x)
 EBB_MAP2(relu_grad, FLOAT, y <= 0 ? 0 : x)
 
 static void relu_vjp(ebb_vjp *v)
@@ -69,7 +71,8 @@ static void relu_grad_vjp(ebb_vjp *v)
     ebb__give(v, 0, EBB_EMIT(v, relu_grad, NULL, ebb__grad(v, 0), ebb__in(v, 1)));
 }
 
-ACTIVATION(relu, OUT, "out = max(x, 0); NaN stays NaN; the gradient at 0 is 0.", {-2, 2, 0})
+ACTIVATION_OF(relu, ebb__shape_numbers, OUT,
+              "out = max(x, 0); NaN stays NaN; the gradient at 0 is 0.", {-2, 2, 0})
 SLOPE(relu_grad, "y", IN(1), 0, "out = g where y > 0 or NaN, else 0: the gradient of relu.",
       {-2, 2, 0})
 

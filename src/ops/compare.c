@@ -46,16 +46,20 @@ COMPARE(ge, "out = (x >= y), elementwise, bool.")
 COMPARE(logical_and, "out = (x != 0 and y != 0), elementwise, bool.")
 COMPARE(logical_or, "out = (x != 0 or y != 0), elementwise, bool.")
 
-EBB_TEST1(isnan, FLOAT, isnan(x))
-EBB_TEST1(isinf, FLOAT, isinf(x))
-EBB_TEST1(isfinite, FLOAT, isfinite(x))
-
-static ebb_status test_float_shape(ebb__call *c)
-{
-    EBB_TRY(ebb__shape_floats(c));
-    c->out[0].dtype = EBB_BOOL;
-    return EBB_OK;
-}
+/* Whole numbers are finite. */
+EBB_MAP_ROWS(1, never, BITS, EBB_TRUTH, ((void)x, false))
+EBB_MAP_ROWS(1, always, BITS, EBB_TRUTH, ((void)x, true))
+#define KIND(op_name, of_whole)                                                                \
+    EBB_MAP_ROWS(1, op_name, FLOAT, EBB_TRUTH, op_name(x))                                     \
+    static ebb_status op_name##_forward(const ebb__call *c)                                    \
+    {                                                                                          \
+        ebb_dtype d = c->in[0].dtype;                                                          \
+        return ebb__map(c, ebb__dtype_is_float(d) ? op_name##_rows[d] : of_whole##_rows[d],    \
+                        NULL);                                                                 \
+    }
+KIND(isnan, never)
+KIND(isinf, never)
+KIND(isfinite, always)
 
 #define TEST(op_name, numbers, text)                                                           \
     const ebb_op ebb__op_##op_name = {                                                         \
@@ -71,10 +75,9 @@ static ebb_status test_float_shape(ebb__call *c)
         ONE_SAMPLES,                                                                           \
     };
 TEST(logical_not, ebb__shape_test, "out = (x == 0), bool.")
-TEST(isnan, test_float_shape, "out = (x is NaN), bool; x is f32 or f64.")
-TEST(isinf, test_float_shape, "out = (x is infinite), bool; x is f32 or f64.")
-TEST(isfinite, test_float_shape,
-     "out = (x is neither infinite nor NaN), bool; x is f32 or f64.")
+TEST(isnan, ebb__shape_test, "out = (x is NaN), bool.")
+TEST(isinf, ebb__shape_test, "out = (x is infinite), bool.")
+TEST(isfinite, ebb__shape_test, "out = (x is neither infinite nor NaN), bool.")
 
 /* ---- where ------------------------------------------------------------------------------- */
 /* Choices move bits: one row function per element size. */

@@ -26,6 +26,13 @@ static double FN(bce_log)(double log_p)
     return log_p < -100 ? -100 : log_p;
 }
 
+/* log(1 + exp(a)) - a t for either sign of a; infinite a with the label of that side cost 0. */
+static double FN(logit_loss)(double a, double t)
+{
+    double off = a > 0 ? 1 - t : -t;
+    return (off == 0 ? 0 : off * a) + log1p(exp(-fabs(a)));
+}
+
 static double FN(pair_sum)(const pair_work *w, int64_t lo, int64_t hi)
 {
     const T *x = w->x, *y = w->y;
@@ -35,8 +42,8 @@ static double FN(pair_sum)(const pair_work *w, int64_t lo, int64_t hi)
         double a = (double)x[i], t = (double)y[i];
         if (w->kind == PAIR_BCE)
             sum -= t * FN(bce_log)(log(a)) + (1 - t) * FN(bce_log)(log1p(-a));
-        else /* log(1 + exp(a)) - a t, written for either sign of a */
-            sum += (a > 0 ? a : 0) - a * t + log1p(exp(-fabs(a)));
+        else
+            sum += FN(logit_loss)(a, t);
     }
     return sum;
 }

@@ -175,7 +175,7 @@ static void kl_div_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, 
     if (k->log_target)
         each = ebb__rule_mul(v, EBB_EMIT(v, exp, NULL, y), ebb__rule_sub(v, y, x));
     else
-        each = ebb__rule_sub(v, EBB_EMIT(v, xlogy, NULL, y, y), ebb__rule_mul(v, y, x));
+        each = ebb__rule_sub(v, EBB_EMIT(v, xlogy, NULL, y, y), ebb__weighed(v, y, x));
     r.sum |= k->batch_mean;
     out[0] = ebb__reduction_of(v, &r, each);
     if (k->batch_mean) out[0] = ebb__rule_scale(v, out[0], 1 / (double)ebb_dim(x, 0));

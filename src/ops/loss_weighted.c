@@ -178,7 +178,11 @@ static ebb_tensor *weighted_loss(ebb_vjp *v, const weighted_attr *a, ebb_tensor 
     if (a->reduction.each) return each;
     ebb_tensor *total = ebb__rule_sum(v, each, EBB_ALL);
     if (a->reduction.sum) return total;
-    return EBB_EMIT(v, div, NULL, total, ebb__rule_sum(v, w, EBB_ALL));
+    /* Where nothing counts the mean is NaN, but no gradient is. */
+    double one = 1, none = NAN;
+    ebb_tensor *n = ebb__rule_sum(v, w, EBB_ALL), *empty = EBB_EMIT(v, logical_not, NULL, n);
+    total = EBB_EMIT(v, div, NULL, total, EBB_EMIT(v, masked_fill, &one, n, empty));
+    return EBB_EMIT(v, masked_fill, &none, total, empty);
 }
 
 static void cross_entropy_weighted_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in,
@@ -267,7 +271,7 @@ static void soft_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, in
     if (s != 0) target = ebb__rule_shift(v, ebb__rule_scale(v, target, 1 - s), s / (double)k.n);
     ebb_tensor *log_p = EBB_EMIT(v, log_softmax, &k.axis, in[0]);
     if (weight != EBB_NONE) log_p = ebb__rule_mul(v, log_p, spread_weight(v, &k, weight));
-    ebb_tensor *each = sum_of_classes(v, &k, ebb__rule_mul(v, target, log_p));
+    ebb_tensor *each = sum_of_classes(v, &k, ebb__weighed(v, target, log_p));
     out[0] = ebb__reduction_of(v, &a->reduction, EBB_EMIT(v, neg, NULL, each));
 }
 

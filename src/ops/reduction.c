@@ -16,6 +16,14 @@ ebb_tensor *ebb__reduction_of(ebb_vjp *v, const ebb__reduction *r, ebb_tensor *e
     return r->sum ? ebb__rule_sum(v, each, EBB_ALL) : ebb__rule_mean(v, each, EBB_ALL);
 }
 
+ebb_tensor *ebb__weighed(ebb_vjp *v, ebb_tensor *weight, ebb_tensor *x)
+{
+    double zero = 0;
+    ebb_tensor *none = EBB_EMIT(v, logical_and, NULL, EBB_EMIT(v, logical_not, NULL, weight),
+                                EBB_EMIT(v, isinf, NULL, x));
+    return EBB_EMIT(v, masked_fill, &zero, ebb__rule_mul(v, weight, x), none);
+}
+
 ebb_shape ebb__tensor_shape(const ebb_tensor *t)
 {
     ebb_shape s = {.n_dims = ebb_rank(t)};

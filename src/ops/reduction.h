@@ -20,6 +20,9 @@ typedef struct ebb__reduction {
 ebb_status ebb__reduction_check(const ebb__reduction *r);
 /* The mean of `each`, its sum, or itself. */
 ebb_tensor *ebb__reduction_of(ebb_vjp *v, const ebb__reduction *r, ebb_tensor *each);
+/* weight * x, and 0 where the weight is 0 and x infinite: impossible classes that no target asks
+ * for cost nothing. */
+ebb_tensor *ebb__weighed(ebb_vjp *v, ebb_tensor *weight, ebb_tensor *x);
 /* The shape of an operand of a formula. */
 ebb_shape ebb__tensor_shape(const ebb_tensor *t);
 

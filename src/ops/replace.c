@@ -77,7 +77,11 @@ static void nan_to_num_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *
         [EBB_F32] = FLT_MAX, [EBB_F64] = DBL_MAX, [EBB_F16] = 65504, [EBB_BF16] = 0x1.fep127};
     const nan_to_num_attr *k = attr;
     ebb_dtype d = ebb_dtype_of(in[0]);
-    double most = k->zero_infinities || !ebb__dtype_is_float(d) ? 0 : largest[d];
+    if (!ebb__dtype_is_float(d)) { /* all finite */
+        out[0] = EBB_EMIT(v, clone, NULL, in[0]);
+        return;
+    }
+    double most = k->zero_infinities ? 0 : largest[d];
     nan_replace_attr by = {k->nan, k->posinf == 0 ? most : k->posinf,
                            k->neginf == 0 ? -most : k->neginf};
     out[0] = EBB_EMIT(v, nan_replace, &by, in[0]);

@@ -171,15 +171,24 @@ EBB_UNARY(erf, ebb__shape_floats, IN, erf_vjp,
           "out = 2 / sqrt(pi) * (integral of exp(-t^2) from 0 to x).", {-2, 2, 0})
 
 /* ---- to whole numbers -------------------------------------------------------------------- */
-EBB_MAP1(floor, FLOAT, EBB_FLOOR(x))
-EBB_MAP1(ceil, FLOAT, EBB_CEIL(x))
-EBB_MAP1(round, FLOAT, EBB_RINT(x))
-EBB_MAP1(trunc, FLOAT, EBB_TRUNC(x))
+/* Whole numbers stay as they are, all their digits. */
+EBB_MAP_ROWS(1, whole, INTEGER, EBB_SAME, x)
+#define TO_WHOLE(op_name, expr)                                                                \
+    EBB_MAP_ROWS(1, op_name, FLOAT, EBB_SAME, expr)                                            \
+    static ebb_status op_name##_forward(const ebb__call *c)                                    \
+    {                                                                                          \
+        ebb_dtype d = c->in[0].dtype;                                                          \
+        return ebb__map(c, ebb__dtype_is_float(d) ? op_name##_rows[d] : whole_rows[d], NULL);  \
+    }
+TO_WHOLE(floor, EBB_FLOOR(x))
+TO_WHOLE(ceil, EBB_CEIL(x))
+TO_WHOLE(round, EBB_RINT(x))
+TO_WHOLE(trunc, EBB_TRUNC(x))
 
-EBB_UNARY(floor, ebb__shape_floats, NONE, NULL, "out = the largest whole number <= x.",
+EBB_UNARY(floor, ebb__shape_numbers, NONE, NULL, "out = the largest whole number <= x.",
           {-2, 2, 0})
-EBB_UNARY(ceil, ebb__shape_floats, NONE, NULL, "out = the smallest whole number >= x.",
+EBB_UNARY(ceil, ebb__shape_numbers, NONE, NULL, "out = the smallest whole number >= x.",
           {-2, 2, 0})
-EBB_UNARY(round, ebb__shape_floats, NONE, NULL,
+EBB_UNARY(round, ebb__shape_numbers, NONE, NULL,
           "out = the whole number nearest to x; halves go to the even one.", {-2, 2, 0})
-EBB_UNARY(trunc, ebb__shape_floats, NONE, NULL, "out = x without its fraction.", {-2, 2, 0})
+EBB_UNARY(trunc, ebb__shape_numbers, NONE, NULL, "out = x without its fraction.", {-2, 2, 0})

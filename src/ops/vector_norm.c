@@ -184,6 +184,18 @@ static const ebb_attr_spec vector_norm_attrs[] = {
     {0},
 };
 
+/* For p < 0 abs_pow has 0 where the power is infinite: the norm is 0 where any element is 0, and
+ * infinite where all are (or there are none). Both are flat. */
+static ebb_tensor *poles(ebb_vjp *v, ebb_tensor *y, ebb_tensor *total, ebb_tensor *x,
+                         const ebb_axes *axes)
+{
+    double zero = 0, infinity = INFINITY;
+    ebb_tensor *no_sum = EBB_EMIT(v, logical_not, NULL, total);
+    y = EBB_EMIT(v, masked_fill, &infinity, y, no_sum);
+    ebb_tensor *has_zero = EBB_EMIT(v, any, axes, EBB_EMIT(v, logical_not, NULL, x));
+    return EBB_EMIT(v, masked_fill, &zero, y, has_zero);
+}
+
 static void norm_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, int32_t n_in,
                          const void *attr)
 {
@@ -211,6 +223,7 @@ static void norm_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, in
         double root = 1 / k->p;
         ebb_tensor *total = EBB_EMIT(v, sum, &k->axes, EBB_EMIT(v, abs_pow, &k->p, x));
         out[0] = EBB_EMIT(v, abs_pow, &root, total);
+        if (k->p < 0) out[0] = poles(v, out[0], total, x, &k->axes);
     }
 }
 

@@ -181,6 +181,41 @@ static void integers_divide_shift_and_combine_bits(void **state)
     ebb_error_clear();
 }
 
+static void functions_to_whole_numbers_leave_integers_as_they_are(void **state)
+{
+    ebb_context *ctx = *state;
+    EBB_SCOPE(scope);
+    /* 2^24 + 1 is no f32. */
+    ebb_tensor *x = WHOLE(EBB_I64, 16777217, -16777217, 0);
+    ebb_tensor *same[] = {ebb_floor(x), ebb_ceil(x), ebb_round(x), ebb_trunc(x),
+                          ebb_nan_to_num(x, NULL)};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        EXPECT(same[i], 0, 16777217, -16777217, 0);
+        assert_int_equal(ebb_dtype_of(same[i]), EBB_I64);
+    }
+    EXPECT(ebb_relu(x), 0, 16777217, 0, 0);
+    assert_int_equal(ebb_dtype_of(ebb_relu(WHOLE(EBB_U8, 255))), EBB_U8);
+    EXPECT(ebb_isnan(x), 0, 0, 0, 0);
+    EXPECT(ebb_isinf(x), 0, 0, 0, 0);
+    EXPECT(ebb_isfinite(WHOLE(EBB_BOOL, 1, 0)), 0, 1, 1);
+}
+
+/* p = -1: one over the sum of 1 / |x|, whose derivative is (norm / x)^2. */
+static void norms_of_negative_order_are_zero_where_an_element_is(void **state)
+{
+    ebb_context *ctx = *state;
+    CURVE(ebb_norm(leaf_, -1, EBB_KEEP(0)), EPS, V(4), V(4), V(1));
+    EBB_SCOPE(scope);
+    ebb_tensor *x = case_leaf(MAT(EBB_SHAPE(2, 3), 0, 2, -3, 2, 2, INF));
+    ebb_tensor *y = ebb_norm(x, -1, EBB_AXES(1));
+    EXPECT(y, EPS, 0, 1);
+    GOOD(case_backward_sum(y));
+    EXPECT_GRAD(x, EPS, 0, 0, 0, 0.25, 0.25, 0);
+    EXPECT(ebb_norm(VEC(INF, -INF), -2, EBB_ALL), 0, INF);
+    EXPECT(ebb_norm(VEC(NAN, 1), -2, EBB_ALL), 0, NAN);
+    EXPECT(ebb_norm(VEC(0, INF), -2, EBB_ALL), 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +225,8 @@ int main(void)
         CASE(special_functions_and_their_poles),
         CASE(functions_of_two_at_their_singular_points),
         CASE(integers_divide_shift_and_combine_bits),
+        CASE(functions_to_whole_numbers_leave_integers_as_they_are),
+        CASE(norms_of_negative_order_are_zero_where_an_element_is),
     };
     return cmocka_run_group_tests_name("values of mathematical functions", tests, NULL, NULL);
 }

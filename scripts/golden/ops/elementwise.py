@@ -94,6 +94,11 @@ def unary(family):
             wide,
         ):
             family.case(name, fn, x, gradient=gradient)
+    for name in ("floor", "ceil", "round", "trunc", "relu", "nan_to_num"):
+        family.case(name, getattr(torch, name), i(16777217, -5, 0))
+    for name in ("isnan", "isinf", "isfinite"):
+        family.case(name, getattr(torch, name), i(16777217, -5, 0))
+        family.case(name, getattr(torch, name), b(1, 0))
     within = {"asin": torch.asin, "acos": torch.acos, "atanh": torch.atanh, "erfinv": torch.erfinv}
     for name, fn in within.items():
         for x in (

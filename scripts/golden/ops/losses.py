@@ -21,6 +21,7 @@ def pairs(g):
         g.case("bce", F.binary_cross_entropy, p, t, gradient=True)
         g.case("bce_with_logits", F.binary_cross_entropy_with_logits, wave(n), t)
     g.case("bce_with_logits", F.binary_cross_entropy_with_logits, f(800, -800, 0), f(1, 0, 0.5))
+    g.case("bce_with_logits", F.binary_cross_entropy_with_logits, f(float("inf"), 1), f(0, 0.5), fixed=(1,))
     g.case("bce", F.binary_cross_entropy, f(0.25, 0.75), f(0, 1))
 
 
@@ -145,6 +146,16 @@ def weighted(g):
         attr="ignore=1 ignore_index=2",
         fixed=(2, 3),
     )
+    for name, fn in (("nll_weighted", F.nll_loss), ("cross_entropy_weighted", F.cross_entropy)):
+        g.case(
+            name,
+            lambda x, y, w: fn(x, y, w, ignore_index=2),
+            "3x4",
+            i(2, 2, 2),
+            weight,
+            attr="ignore=1 ignore_index=2",
+            fixed=(2,),
+        )
     for smooth in (0, 0.2):
         reduced(
             g,

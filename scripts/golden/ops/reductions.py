@@ -156,6 +156,8 @@ def order(g):
         ("5", -INF, "0", 0),
         ("4", 0.5, "0", 0),
         ("4", 0, "0", 0),
+        ("4", -1, "0", 0),
+        (f(0, 2, -3), -1, "0", 0),
         (f(0, 0), 2, "0", 0),
     ):
         text = "inf" if p == INF else "-inf" if p == -INF else str(p)
@@ -164,7 +166,7 @@ def order(g):
             lambda t: torch.linalg.vector_norm(t, p, d),
             x,
             attr=f"p={text} axes={a}",
-            gradient=p != 0,
+            gradient=p > 0 or x == "4" and p != 0,
         )
 
 
