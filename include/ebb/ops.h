@@ -426,13 +426,13 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_logical_or(ebb_tensor *x, ebb_tensor *y);
 /* out = (x == 0), bool. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_logical_not(ebb_tensor *x);
 
-/* out = (x is NaN), bool; x is f32 or f64. */
+/* out = (x is NaN), bool. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_isnan(ebb_tensor *x);
 
-/* out = (x is infinite), bool; x is f32 or f64. */
+/* out = (x is infinite), bool. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_isinf(ebb_tensor *x);
 
-/* out = (x is neither infinite nor NaN), bool; x is f32 or f64. */
+/* out = (x is neither infinite nor NaN), bool. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_isfinite(ebb_tensor *x);
 
 /* out = cond ? x : y, elementwise; shapes broadcast as in NumPy. The gradient of the one not
