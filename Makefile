@@ -1,10 +1,11 @@
 # The commands of every day; what they do is in scripts/ and CMakePresets.json.
 # SPDX-License-Identifier: MIT
-.PHONY: demo test dev check bench fuzz soak format regen exports tidy clean
+.PHONY: demo test dev check bench bench-memory fuzz soak format regen exports tidy clean
 
 demo: ; @scripts/demo.sh
 test: ; @scripts/test_all.sh
 bench: ; @scripts/bench.sh
+bench-memory: ; @scripts/bench_memory.sh
 fuzz: ; @scripts/fuzz.sh $(SECONDS)
 soak: ; @scripts/soak.sh
 

@@ -68,7 +68,8 @@ if(EBB_EXAMPLES)
     endforeach()
 endif()
 
-# bench/bench_*.c are programs, other files of bench/ are shared by them all.
+# bench/bench_*.c are programs, other files of bench/ are shared by them all; bench/models/ belongs
+# to bench_memory.
 if(EBB_BENCH)
     file(GLOB shared CONFIGURE_DEPENDS bench/*.c)
     set(sources ${shared})
@@ -80,7 +81,11 @@ if(EBB_BENCH)
         if(name STREQUAL "bench_graph")
             set(library ebb_static)
         endif()
-        ebb_add_program(${name} ${name} ${library} "${source}" ${shared})
+        set(own "")
+        if(name STREQUAL "bench_memory")
+            file(GLOB own CONFIGURE_DEPENDS bench/models/*.c)
+        endif()
+        ebb_add_program(${name} ${name} ${library} "${source}" ${shared} ${own})
         target_compile_definitions(${name} PRIVATE _GNU_SOURCE EBB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bench")
     endforeach()

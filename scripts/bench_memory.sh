@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# bench_memory.sh [MODEL...] - builds and runs bench/bench_memory.c, what training under a budget
+# costs; a whole run writes bench/results/memory.csv and the tables of docs/memory.md.
+# EBB_BENCH_SHORT=1: small models, only printed, in less than a minute.
+# SPDX-License-Identifier: MIT
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cmake --preset bench >/dev/null
+cmake --build build/bench -j "$(nproc)" --target bench_memory
+mkdir -p bench/results
+build/bench/bench/bench_memory "$@"
