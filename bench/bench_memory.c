@@ -1,4 +1,4 @@
-/* bench_memory.c [MODEL...] - what training under a budget costs.
+/* bench_memory.c - what training under a budget costs, of all models or those named.
  *
  * P: bytes in use at most in a step without a budget. pinned: those in use between steps
  * (parameters, optimizer state, data, bookkeeping) and the gradients in their slots. A budget at r
