@@ -148,7 +148,7 @@ static ebb_status pair_run(double *with, double *without, base *b, zoo_run *run,
 
 static ebb_status pairs_run(measured *out, base *b, zoo_run *run, int n)
 {
-    double ratio[64], with, without, all = 0, all_without = 0;
+    double ratio[64], with = 0, without = 0, all = 0, all_without = 0;
     ebb_room_stats before, after;
     ebb_room_stats_get(&before, run->ctx);
     for (int i = 0; i < n; i++) {
@@ -196,7 +196,7 @@ static ebb_status measure(measured *out, base *b, double r)
     ebb_error_clear();
     ebb_status status = zoo_open(&run, b->model, scale(), budget_at(b, r), N_THREADS, false);
     if (status == EBB_OK) status = measure_in(out, b, &run);
-    refusal_note(b);
+    if (status != EBB_OK) refusal_note(b);
     zoo_close(&run);
     return status;
 }
@@ -277,7 +277,7 @@ static double probe(base *b, double r)
         }
         if (status == EBB_OK) status = timed_step(&seconds[i], &run);
     }
-    refusal_note(b);
+    if (status != EBB_OK) refusal_note(b);
     if (status != EBB_OK && ebb_error_status() != EBB_E_BUDGET) has_failed = true;
     zoo_close(&run);
     if (status != EBB_OK) return 0;

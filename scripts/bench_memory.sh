@@ -9,3 +9,4 @@ cmake --preset bench >/dev/null
 cmake --build build/bench -j "$(nproc)" --target bench_memory
 mkdir -p bench/results
 build/bench/bench/bench_memory "$@"
+[ -n "${EBB_BENCH_SHORT:-}" ] || [ $# -gt 0 ] || scripts/memory_figures.py # tables of docs/memory.md

@@ -3,7 +3,7 @@
  * Called alone (gate.h) with the mutex held, so that whoever looks at an address is either done or
  * has pinned it. A pin takes no lock: a value that is on the move says so first, and stays where
  * it is if pinned then. Blocks that are not a value's, or are pinned, bound the windows in which
- * blocks slide.
+ * blocks slide; slabs lie above all results, so that they do not cut up what these share.
  * SPDX-License-Identifier: MIT */
 #include "memory/room.h"
 
@@ -108,4 +108,18 @@ bool ebb__compact(ebb__memory *m, size_t bytes)
         if (!slide(m, b)) return false;
         if (b == w.last) return true;
     }
+}
+
+void ebb__compact_all(ebb__memory *m)
+{
+    for (ebb__big *b = movables(m); b; b = b->work) (void)slide(m, b);
+}
+
+bool ebb__is_below_movable(const ebb__memory *m, const void *p)
+{
+    for (const ebb__big *b = m->all; b; b = b->next)
+        if (movable(b) && (uintptr_t)block(b) > (uintptr_t)p &&
+            (b->value.kind == EBB_KIND_ACTIVATION || b->value.kind == EBB_KIND_TEMPORARY))
+            return true;
+    return false;
 }

@@ -77,6 +77,23 @@ static void *block_take(ebb_context *ctx, size_t bytes, ebb_kind kind, size_t al
     return ebb__arena_alloc(m->arena, ebb__pool_part_get(ctx->pool)->number, bytes);
 }
 
+/* For what never moves again and would lie between results: above them, once these have slid
+ * down. False: not taken, as no hole is large enough. */
+static bool block_take_above(void **p, ebb_context *ctx, size_t bytes, ebb_kind kind,
+                             size_t align)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__gate_hold hold;
+    ebb__gate_enter_alone(&hold, &m->gate);
+    ebb__memory_enter(m);
+    ebb__arena_free(m->arena, *p, bytes);
+    ebb__compact_all(m);
+    *p = block_take(ctx, bytes, kind, align);
+    ebb__memory_leave(m);
+    ebb__gate_leave(&hold);
+    return *p != NULL;
+}
+
 bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, size_t align,
                      ebb__big *list)
 {
@@ -84,10 +101,12 @@ bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, 
     for (bool more = true; more;) {
         ebb__memory_enter(m);
         void *p = block_take(ctx, bytes, kind, align);
+        bool between = p && !list && kind == EBB_KIND_BOOKKEEPING &&
+                       ebb__arena_is_fixed(m->arena) && ebb__is_below_movable(m, p);
         if (p) *out = p;
         if (p && list) ebb__list_insert(m, list);
         ebb__memory_leave(m);
-        if (p) return true;
+        if (p && (!between || block_take_above(out, ctx, bytes, kind, align))) return true;
         if (!m->has_budget) return false;
         ebb__gate_hold hold;
         ebb__gate_enter_alone(&hold, &m->gate);

@@ -9,6 +9,10 @@
 /* ---- compact.c, evict.c: alone, under the mutex ------------------------------------------ */
 /* Moves blocks until a hole of so many bytes is there. */
 bool ebb__compact(ebb__memory *m, size_t bytes);
+/* Slides all that can move: what stays where it is has the free bytes below it. */
+void ebb__compact_all(ebb__memory *m);
+/* Whether a result that comes and goes lies above p. */
+bool ebb__is_below_movable(const ebb__memory *m, const void *p);
 /* Drops the value that is cheapest to miss and counts against `tight`. False: there is none. */
 bool ebb__evict_one(ebb__memory *m, const ebb__account *tight);
 /* Bytes that evictions could free there. */
