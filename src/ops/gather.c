@@ -85,12 +85,12 @@ static void add_all(const ebb__call *c, int64_t axis, const ebb_view *from)
 {
     gather_walk w = walk_start(&c->in[1], &c->out[0].shape, axis);
     int64_t n = ebb__n_elems(&c->in[1].shape);
-    for (; w.i < n; walk_next(&w)) {
-        if (from->dtype == EBB_F64)
-            ((double *)c->out[0].data)[walk_place(&w)] += ((const double *)from->data)[w.i];
-        else
-            ((float *)c->out[0].data)[walk_place(&w)] += ((const float *)from->data)[w.i];
-    }
+    size_t size = ebb__dtype_size(from->dtype);
+    char *to = c->out[0].data;
+    const char *values = from->data;
+    for (; w.i < n; walk_next(&w))
+        ebb__add_row(to + (size_t)walk_place(&w) * size, values + (size_t)w.i * size, 1,
+                     from->dtype);
 }
 
 static size_t bytes_of(const ebb_view *v)
@@ -218,7 +218,7 @@ const ebb_op ebb__op_gather_grad = {
 /* ---- scatter_add ------------------------------------------------------------------------ */
 static ebb_status scatter_add_shape(ebb__call *c)
 {
-    EBB_TRY(ebb__check_float(c, 0));
+    EBB_TRY(ebb__check_number(c, 0));
     EBB_TRY(ebb__check_dtype_as(c, 2, 0));
     EBB_TRY(check_index(c, &c->in[0].shape, ((const gather_attr *)c->attr)->axis));
     EBB_TRY(ebb__check_shape_as(c, 2, 1));

@@ -72,13 +72,9 @@ static void add_rows(const void *arg, int64_t lo, int64_t hi, int32_t part)
         for (int64_t j = 0; j < w->m; j++) {
             int64_t row = outer * n + ebb__index_wrap(ebb__index_at(w->index, j), n);
             if (row < lo || row >= hi) continue;
-            int64_t from = (outer * w->m + j) * inner, to = row * inner;
-            if (w->dtype == EBB_F64)
-                for (int64_t i = 0; i < inner; i++)
-                    ((double *)w->to)[to + i] += ((const double *)w->from)[from + i];
-            else
-                for (int64_t i = 0; i < inner; i++)
-                    ((float *)w->to)[to + i] += ((const float *)w->from)[from + i];
+            ebb__add_row((char *)w->to + (size_t)row * bytes,
+                         (const char *)w->from + (size_t)(outer * w->m + j) * bytes, inner,
+                         w->dtype);
         }
 }
 
@@ -256,7 +252,7 @@ const ebb_op ebb__op_index_grad = {
 /* ---- index_add -------------------------------------------------------------------------- */
 static ebb_status index_add_shape(ebb__call *c)
 {
-    EBB_TRY(ebb__check_float(c, 0));
+    EBB_TRY(ebb__check_number(c, 0));
     EBB_TRY(ebb__check_integer(c, 1));
     EBB_TRY(ebb__check_rank(c, 1, 1));
     EBB_TRY(ebb__check_dtype_as(c, 2, 0));

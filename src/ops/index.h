@@ -17,4 +17,21 @@ typedef struct ebb__index_grad_attr {
     ebb_shape shape;
 } ebb__index_grad_attr;
 
+#define EBB_ADD_ROW(T)                                                                         \
+    for (int64_t i = 0; i < n; i++) ((T *)to)[i] = (T)(((T *)to)[i] + ((const T *)from)[i])
+/* to += from, n elements; whole numbers wrap round. */
+static inline void ebb__add_row(void *to, const void *from, int64_t n, ebb_dtype d)
+{
+    if (d == EBB_F32)
+        EBB_ADD_ROW(float);
+    else if (d == EBB_F64)
+        EBB_ADD_ROW(double);
+    else if (d == EBB_I64)
+        EBB_ADD_ROW(uint64_t);
+    else if (d == EBB_I32)
+        EBB_ADD_ROW(uint32_t);
+    else
+        EBB_ADD_ROW(uint8_t);
+}
+
 #endif

@@ -16,6 +16,13 @@ ebb_status ebb__check_float(const ebb__call *c, int32_t i)
                      ebb_dtype_name(c->in[i].dtype));
 }
 
+ebb_status ebb__check_number(const ebb__call *c, int32_t i)
+{
+    if (!ebb__given(c, i) || c->in[i].dtype != EBB_BOOL) return EBB_OK;
+    return ebb__fail(EBB_E_DTYPE, "%s is bool, a number is needed; cast it",
+                     ebb__arg_name(c, i));
+}
+
 ebb_status ebb__check_integer(const ebb__call *c, int32_t i)
 {
     if (!ebb__given(c, i)) return EBB_OK;

@@ -19,6 +19,8 @@ static inline bool ebb__given(const ebb__call *c, int32_t i)
 }
 const char *ebb__arg_name(const ebb__call *c, int32_t i);
 
+/* Not bool. */
+ebb_status ebb__check_number(const ebb__call *c, int32_t i);
 ebb_status ebb__check_float(const ebb__call *c, int32_t i);
 ebb_status ebb__check_integer(const ebb__call *c, int32_t i); /* i64, i32 or u8 */
 /* Operand i's dtype is operand j's. */

@@ -5,6 +5,7 @@
 #include "ops/kernels/map.h"
 #include "ops/kernels/vmath.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #define ONE_FLAGS (EBB_OP_STRIDED | EBB_OP_ALIAS_SAFE)
@@ -244,16 +245,30 @@ static const ebb_attr_spec clamp_attrs[] = {
 
 EBB_MAP_ROWS(1, clamp, FLOAT, EBB_SAME, x<a ? a : x> b ? b : x)
 
+EBB_MAP_ROWS(1, clamp_whole, INTEGER, EBB_SAME, x<a ? a : x> b ? b : x)
+EBB_MAP_ROWS(1, at_least, INTEGER, EBB_SAME, x < a ? a : x)
+
 static ebb_status clamp_shape(ebb__call *c)
 {
     const clamp_attr *k = c->attr;
     if (!(k->lo <= k->hi))
         return ebb__fail(EBB_E_RANGE, "lo is %g, hi is %g: lo <= hi is needed", k->lo, k->hi);
-    return ebb__shape_floats(c);
+    EBB_TRY(ebb__shape_numbers(c));
+    if (k->lo != -INFINITY) EBB_TRY(ebb__check_holds(c->in[0].dtype, k->lo));
+    return k->hi == INFINITY ? EBB_OK : ebb__check_holds(c->in[0].dtype, k->hi);
 }
+/* No integer is infinite: the lowest number stands for no lower bound. */
 static ebb_status clamp_forward(const ebb__call *c)
 {
-    return ebb__map(c, clamp_rows[c->in[0].dtype], c->attr);
+    static const double lowest[EBB__N_DTYPES] = {
+        [EBB_I64] = -9223372036854775808.0, [EBB_I32] = -2147483648.0};
+    const clamp_attr *k = c->attr;
+    ebb_dtype d = c->in[0].dtype;
+    if (ebb__dtype_is_float(d)) return ebb__map(c, clamp_rows[d], c->attr);
+    double p[2] = {k->lo == -INFINITY ? lowest[d] : k->lo};
+    if (k->hi == INFINITY) return ebb__map(c, at_least_rows[d], p);
+    p[1] = k->hi;
+    return ebb__map(c, clamp_whole_rows[d], p);
 }
 static void clamp_vjp(ebb_vjp *v)
 {

@@ -120,6 +120,20 @@ static void several_indices_name_places_or_rows(void **state)
     REFUSED(EBB_E_RANGE, ebb_error_status());
 }
 
+static void whole_numbers_are_counted_exactly(void **state)
+{
+    ebb_context *ctx = *state;
+    EBB_SCOPE(scope);
+    ebb_tensor *counts = ebb_cast(VEC(16777216, 0, -2), EBB_I64);
+    ebb_tensor *ones = ebb_ones(ctx, EBB_I64, EBB_SHAPE(4));
+    ebb_tensor *places = INDEX(EBB_SHAPE(4), 0, 2, 2, 2);
+    EXPECT(ebb_scatter_add(counts, places, ones, 0), 0, 16777217, 0, 1);
+    EXPECT(ebb_index_add(counts, places, ones, 0), 0, 16777217, 0, 1);
+    ebb_tensor *full = ebb_cast(VEC(255, 1), EBB_U8);
+    EXPECT(ebb_index_add(full, INDEX(EBB_SHAPE(2), 0, 0), ebb_cast(VEC(1, 1), EBB_U8), 0), 0, 1,
+           1);
+}
+
 static void take_counts_elements(void **state)
 {
     ebb_context *ctx = *state;
@@ -136,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(the_last_of_several_for_one_place_wins),
         CASE(several_indices_name_places_or_rows),
+        CASE(whole_numbers_are_counted_exactly),
         CASE(take_counts_elements),
         CASE(nonzero_names_places_in_c_order),
         CASE(masked_select_scatters_its_gradient_back),

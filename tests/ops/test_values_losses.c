@@ -80,12 +80,24 @@ static void losses_of_nothing_are_nan_as_means_and_zero_as_sums(void **state)
         0, 0);
 }
 
+static void cosines_of_short_vectors_in_16_bits(void **state)
+{
+    ebb_context *ctx = *state;
+    EBB_SCOPE(scope);
+    ebb_tensor *x = ebb_cast(MAT(EBB_SHAPE(2, 2), 0, 0, 3, 4), EBB_F16);
+    ebb_tensor *y = ebb_cast(MAT(EBB_SHAPE(2, 2), 1, 2, 300, 400), EBB_F16);
+    ebb_tensor *cosine = ebb_cosine_similarity(x, y, 1, NULL);
+    EXPECT(cosine, 0, 0, 1);
+    assert_int_equal(ebb_dtype_of(cosine), EBB_F16);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(certain_logits_cost_nothing_where_they_are_right),
         CASE(an_impossible_class_without_a_target_costs_nothing),
         CASE(a_mean_over_no_labels_is_nan_and_has_no_gradient),
+        CASE(cosines_of_short_vectors_in_16_bits),
         CASE(losses_of_nothing_are_nan_as_means_and_zero_as_sums),
     };
     return cmocka_run_group_tests_name("values of losses", tests, NULL, NULL);
