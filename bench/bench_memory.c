@@ -22,6 +22,7 @@
 
 enum { WARM = 5, PAIRS = 7, SHORT_PAIRS = 3, N_THREADS = 2 };
 
+static const double LONG_STEP = 0.8; /* seconds; fewer pairs from there */
 static bool is_short, has_failed;
 static double move_seconds_per_byte;
 
@@ -181,7 +182,7 @@ static ebb_status measure_in(measured *out, base *b, zoo_run *run)
         least = fmin(least, seconds);
         if (least > TOO_LONG * b->step) break;
     }
-    int n = is_short ? SHORT_PAIRS : b->model->begin ? PAIRS + 1 : PAIRS;
+    int n = is_short || b->step > LONG_STEP ? SHORT_PAIRS : b->model->begin ? PAIRS + 1 : PAIRS;
     EBB_TRY(pairs_run(out, b, run, least > TOO_LONG * b->step ? 1 : n));
     ebb_stats s;
     ebb_stats_get(&s, run->ctx);
@@ -276,6 +277,10 @@ static double probe(base *b, double r)
             status = timed_step(&whole, &b->run);
         }
         if (status == EBB_OK) status = timed_step(&seconds[i], &run);
+        if (status == EBB_OK && i > 0 && !b->model->begin && seconds[i] > 4 * whole) {
+            zoo_close(&run);
+            return seconds[i] / whole;
+        }
     }
     if (status != EBB_OK) refusal_note(b);
     if (status != EBB_OK && ebb_error_status() != EBB_E_BUDGET) has_failed = true;
