@@ -53,9 +53,7 @@ ebb_tensor *ebb__alias(const ebb__slot *s, bool history)
     return t;
 }
 
-/* The total's bytes lie where they go with a context that the leaf may outlive. It is ours alone
- * and dense: as is what takes its place, in the leaf's context. */
-static ebb_status stage_above(ebb__grad_total *total, const ebb__leaf *leaf)
+ebb_status ebb__stage_above(ebb__grad_total *total, const ebb__leaf *slot)
 {
     ebb__slot *s = ebb__slot_raw(*total);
     ebb_view v, to;
@@ -63,7 +61,7 @@ static ebb_status stage_above(ebb__grad_total *total, const ebb__leaf *leaf)
     ebb__layout_unpack(&v, s->layout, NULL);
     EBB_TRY(ebb__tensor_pin(&v, s));
     ebb_status status =
-        ebb__tensor_new(&copy, leaf->ctx, v.dtype, &v.shape, EBB_KIND_GRADIENT, &to);
+        ebb__tensor_new(&copy, slot->ctx, v.dtype, &v.shape, EBB_KIND_GRADIENT, &to);
     if (status == EBB_OK) memcpy(to.data, v.data, ebb__view_bytes(&v));
     ebb__tensor_unpin(s);
     if (status != EBB_OK) return status;
@@ -90,7 +88,8 @@ static ebb_status stage(ebb__backward *b, int64_t i)
         s = ebb__slot_raw(copy);
     }
     const ebb__leaf *leaf = ebb_graph_node_payload(b->walk.leaves[i]);
-    if (!ebb__value_may_rehome(s->storage->value, leaf->ctx)) return stage_above(total, leaf);
+    if (!ebb__value_may_rehome(s->storage->value, leaf->ctx))
+        return ebb__stage_above(total, leaf);
     return ebb__storage_write(s->storage, "backward", ebb__restore);
 }
 

@@ -76,15 +76,21 @@ static ebb_status retain(ebb__backward *b, ebb__hook *h, ebb__grad_total *total)
     ebb__kept_total *kept = ebb__pool_alloc(pool, sizeof *kept);
     if (!kept) return ebb_error_status();
     ebb_tensor *copy = ebb__run1(b->ctx, b->ctx->engine->clone, NULL, 1, total);
-    ebb_status status =
-        copy ? ebb__storage_write(ebb__slot_raw(copy)->storage, "backward", ebb__restore)
-             : ebb_error_status();
+    ebb_status status = copy ? EBB_OK : ebb_error_status();
+    if (copy) {
+        ebb__storage *s = ebb__slot_raw(copy)->storage;
+        copy = ebb_claim(copy);
+        status = ebb__value_may_rehome(s->value, h->retained->slot.ctx)
+                     ? ebb__storage_write(s, "backward", ebb__restore)
+                     : ebb__stage_above(&copy, &h->retained->slot);
+    }
     if (status != EBB_OK) {
+        if (copy) ebb_release(copy);
         ebb__pool_free(pool, kept, sizeof *kept);
         return status;
     }
     atomic_fetch_add_explicit(&h->retained->refs, 1, memory_order_relaxed);
-    *kept = (ebb__kept_total){b->kept, h->retained, ebb_claim(copy)};
+    *kept = (ebb__kept_total){b->kept, h->retained, copy};
     b->kept = kept;
     return EBB_OK;
 }

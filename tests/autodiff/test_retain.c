@@ -44,6 +44,30 @@ static void it_sees_what_hooks_leave_and_ebb_grad_leaves_it_alone(void **state)
     assert_float_equal(grad_item(x), 120, 0);
 }
 
+static void it_outlives_the_child_whose_backward_came_by(void **state)
+{
+    enum { N = 1000 };
+    static double v[N], g[N];
+    EBB_SCOPE(scope);
+    ebb_context *child;
+    assert_ok(ebb_context_create(&child, &(ebb_context_options){.parent = *state}));
+    ebb_tensor *x = vector(*state, N, v);
+    assert_ok(ebb_set_requires_grad(x, true));
+    ebb_tensor *y = ebb_mul_scalar(x, 2);
+    assert_ok(ebb_retain_grad(y));
+    {
+        EBB_SCOPE(in_child);
+        for (int i = 0; i < N; i++) v[i] = i;
+        ebb_tensor *z = ebb_mul(y, vector(child, N, v));
+        const ebb_backward_options keep = {.keep_graph = true};
+        assert_ok(ebb_backward(ebb_sum(z, EBB_ALL), &keep));
+        assert_ok(ebb_backward(ebb_sum(z, EBB_ALL), NULL));
+    }
+    ebb_context_destroy(child);
+    assert_ok(EBB_READ(ebb_grad_of(y), g, N));
+    for (int i = 0; i < N; i++) assert_float_equal(g[i], 2 * i, 0);
+}
+
 static void the_kept_gradient_of_a_view_is_dense_and_its_own(void **state)
 {
     EBB_SCOPE(scope);
@@ -123,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(an_interior_tensor_keeps_its_gradient_where_asked),
         T(it_sees_what_hooks_leave_and_ebb_grad_leaves_it_alone),
+        T(it_outlives_the_child_whose_backward_came_by),
         T(the_kept_gradient_of_a_view_is_dense_and_its_own),
         T(a_failed_backward_fills_no_slot),
         T(the_slot_goes_with_the_handle_and_holds_no_graph),
