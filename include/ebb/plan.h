@@ -8,7 +8,7 @@
 #ifndef EBB_PLAN_H
 #define EBB_PLAN_H
 
-#include <ebb/allocator.h>
+#include <ebb/context.h>
 #include <ebb/status.h>
 
 #ifdef __cplusplus
@@ -28,6 +28,32 @@ typedef struct ebb_iteration ebb_iteration;
 EBB_API EBB_NODISCARD ebb_status ebb_iteration_load(ebb_iteration **trace_out,
                                                     const char *path);
 EBB_API void ebb_iteration_destroy(ebb_iteration *trace); /* NULL is ignored */
+/* Writes it for ebb_iteration_load and `ebb plan`.
+ *
+ * Errors  EBB_E_IO; EBB_E_MISUSE.
+ */
+EBB_API EBB_NODISCARD ebb_status ebb_iteration_save(const ebb_iteration *trace,
+                                                    const char *path);
+
+typedef struct ebb_recorder ebb_recorder;
+/* From here on records what runs in the context (not in its children): a step between two
+ * others is an iteration. Costs are estimates, in ns.
+ *
+ *   recorder_out  for ebb_recorder_end, which must come before the context goes
+ *
+ * Both while no other thread uses the context.
+ * Errors  EBB_E_MISUSE it is recorded already; EBB_E_NOMEM.
+ */
+EBB_API EBB_NODISCARD ebb_status ebb_recorder_begin(ebb_recorder **recorder_out,
+                                                    ebb_context *ctx);
+/* Ends it and destroys the recorder, also on failure.
+ *
+ *   iteration_out  for ebb_iteration_destroy; NULL: not wanted
+ *
+ * Errors  EBB_E_NOMEM, also where some of it could not be recorded; EBB_E_MISUSE.
+ */
+EBB_API EBB_NODISCARD ebb_status ebb_recorder_end(ebb_iteration **iteration_out,
+                                                  ebb_recorder *recorder);
 
 typedef struct ebb_iteration_facts {
     int64_t n_operations, n_values;

@@ -3,20 +3,14 @@
 #ifndef EBB_NO_SITES
 #define EBB_NO_SITES
 #endif
+#include "api/recorded.h"
+
 #include "api/api.h"
-
 #include "memory/planner.h"
-
-#include <ebb/plan.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-struct ebb_iteration {
-    ebb__trace trace;
-    ebb__program program;
-};
 
 /* ---- loading ----------------------------------------------------------------------------- */
 typedef struct text {
@@ -61,24 +55,47 @@ static ebb_status trace_read(ebb__trace *out, const char *path)
     return s;
 }
 
-ebb_status ebb_iteration_load(ebb_iteration **trace_out, const char *path)
+ebb_status ebb__iteration_make(ebb_iteration **out, ebb__trace *take_trace)
 {
-    if (!trace_out || !path)
-        return ebb__fail(EBB_E_MISUSE, "ebb_iteration_load: trace_out or path is NULL");
-    *trace_out = NULL;
     ebb_iteration *t = ebb__alloc(&ebb__allocator_libc, sizeof *t, 16);
-    if (!t) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", sizeof *t);
-    ebb_status s = trace_read(&t->trace, path);
-    if (s == EBB_OK) {
-        s = ebb__program_create(&t->program, &ebb__allocator_libc, &t->trace);
-        if (s != EBB_OK) ebb__trace_destroy(&t->trace);
-    }
+    ebb_status s = EBB_OK;
+    if (!t) s = ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", sizeof *t);
+    if (t) s = ebb__trace_check(take_trace);
+    if (s == EBB_OK) s = ebb__program_create(&t->program, &ebb__allocator_libc, take_trace);
     if (s != EBB_OK) {
+        ebb__trace_destroy(take_trace);
         ebb__free(&ebb__allocator_libc, t, sizeof *t);
         return s;
     }
-    *trace_out = t;
+    t->trace = *take_trace;
+    *out = t;
     return EBB_OK;
+}
+
+ebb_status ebb_iteration_load(ebb_iteration **trace_out, const char *path)
+{
+    ebb__trace trace;
+    if (!trace_out || !path)
+        return ebb__fail(EBB_E_MISUSE, "ebb_iteration_load: trace_out or path is NULL");
+    *trace_out = NULL;
+    EBB_TRY(trace_read(&trace, path));
+    return ebb__iteration_make(trace_out, &trace);
+}
+
+static bool file_put(void *user, const char *s, size_t n)
+{
+    return fwrite(s, 1, n, user) == n;
+}
+
+ebb_status ebb_iteration_save(const ebb_iteration *trace, const char *path)
+{
+    if (!trace || !path)
+        return ebb__fail(EBB_E_MISUSE, "ebb_iteration_save: trace or path is NULL");
+    FILE *f = fopen(path, "wb");
+    if (!f) return ebb__fail(EBB_E_IO, "%.200s: %s", path, strerror(errno));
+    bool good = ebb__trace_print(&trace->trace, file_put, f);
+    good = fclose(f) == 0 && good;
+    return good ? EBB_OK : ebb__fail(EBB_E_IO, "%.200s: %s", path, strerror(errno));
 }
 
 void ebb_iteration_destroy(ebb_iteration *trace)

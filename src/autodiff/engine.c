@@ -1,6 +1,7 @@
 /* engine.c - the engine's part of a context.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/backward.h"
+#include "autodiff/rerun.h"
 
 #include <string.h>
 
@@ -55,6 +56,8 @@ void ebb__trace_op(const ebb__apply *a)
                            .out = (const ebb__value *const *)a->made,
                            .n_in = n,
                            .n_out = c->n_out + c->n_aux,
-                           .scratch_bytes = c->scratch_bytes};
+                           .scratch_bytes = c->scratch_bytes,
+                           .cost_ns = ebb__call_cost(c),
+                           .rule = ebb__scope_is_rule()};
     e->trace(e->trace_user, &event);
 }

@@ -55,7 +55,8 @@ typedef struct ebb__op_event {
     const ebb__value *const *in, *const *out;
     int32_t n_in, n_out;
     size_t scratch_bytes;
-    bool recompute;
+    float cost_ns; /* estimated */
+    bool recompute, rule;
 } ebb__op_event;
 void ebb__engine_set_trace(ebb_context *ctx, void (*fn)(void *user, const ebb__op_event *e),
                            void *user);

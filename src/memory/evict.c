@@ -97,6 +97,19 @@ static use use_find(ebb__big *b, uint64_t now)
     return u;
 }
 
+/* What is free afterwards: temporaries that cannot be made again, and that v is made from, stay
+ * for its sake, though they would soon go. Where that is as much, it is the last resort. */
+static double gain(const ebb__value *v)
+{
+    double kept = 0, bytes = (double)v->bytes;
+    for (uint32_t i = 0; i < v->recipe->n_in; i++) {
+        const ebb__value *in = v->recipe->in[i];
+        if (in && !in->tiny && in->kind == EBB_KIND_TEMPORARY && !in->recipe)
+            kept += (double)in->bytes;
+    }
+    return bytes - kept > bytes / 1024 ? bytes - kept : bytes / 1024;
+}
+
 static double score(ebb__big *b, uint64_t now)
 {
     const double long_time = 1e15; /* ns: later than anything known */
@@ -105,7 +118,7 @@ static double score(ebb__big *b, uint64_t now)
     double unused = now > last ? (double)(now - last) : 0;
     use u = use_find(b, now);
     double horizon = u.next ? (double)(u.next - now) : u.spare ? long_time + unused : unused;
-    return back_cost(&b->value) / ((double)b->value.bytes * (horizon + 1));
+    return back_cost(&b->value) / (gain(&b->value) * (horizon + 1));
 }
 
 static ebb__big *cheapest(ebb__memory *m, const ebb__account *tight)
