@@ -48,7 +48,7 @@ static void handle_count(void *user, const ebb_site *site, bool is_first, const 
     }
     if (!s) return;
     ebb__value *v = s->storage->value;
-    if (v->tiny || v->external || v->state != EBB__VALUE_RESIDENT) return;
+    if (v->tiny || v->external || !ebb__value_has_bytes(v)) return;
     if (ebb__value_visit(v, l->number)) l->bytes += v->bytes;
 }
 

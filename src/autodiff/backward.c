@@ -20,7 +20,7 @@ bool ebb__tensor_exclusive(const ebb__slot *s)
                              : atomic_load_explicit(&v->uses, memory_order_acquire);
     return atomic_load_explicit(&s->refs, memory_order_acquire) == 1 && !s->node &&
            atomic_load_explicit(&storage->refs, memory_order_acquire) == 1 && holds == 1 &&
-           v->state == EBB__VALUE_RESIDENT && !v->external && s->layout->contiguous;
+           ebb__value_has_bytes(v) && !v->external && s->layout->contiguous;
 }
 
 ebb_tensor *ebb__claim_or_keep(ebb_tensor *g)

@@ -195,6 +195,12 @@ bool ebb__value_is_forgone(const ebb__value *v)
     return !v->tiny && ((const ebb__big *)v)->forgone;
 }
 
+bool ebb__value_has_bytes(const ebb__value *v)
+{
+    unsigned state = ebb__state_get(v);
+    return v->tiny || state == EBB__VALUE_RESIDENT || state == EBB__VALUE_MOVING;
+}
+
 bool ebb__value_unseen(ebb__value *v)
 {
     /* A ref is that of the uses, or a reader's. Who could add to one has another. */

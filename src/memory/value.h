@@ -266,6 +266,8 @@ void ebb__value_pin_reserved(ebb__value *v);
 void ebb__value_note_kept(ebb__value *v);
 /* Its bytes were lost to a write because the budget held no room for the older content. */
 bool ebb__value_is_forgone(const ebb__value *v);
+/* Are its bytes there, or just being moved: for whoever holds no lock. */
+bool ebb__value_has_bytes(const ebb__value *v);
 /* Only the storage that the caller holds uses the resident value, and nothing reads it or makes
  * it: its bytes may be changed where they lie. */
 bool ebb__value_unseen(ebb__value *v);
