@@ -69,21 +69,29 @@ bool gen_is_public(const ebb_op *op)
     return !(op->flags & EBB_OP_PRIVATE);
 }
 
-void gen_each(FILE *f, gen_each_fn fn)
+void gen_forms(FILE *f, const ebb_op *op, gen_each_fn fn)
 {
     char name[64];
-    for (int i = 0; i < EBB__N_OPS; i++) {
-        const ebb_op *op = ebb__op_table[i];
-        if (gen_is_public(op)) fn(f, op, op->name, false);
-        if (!ebb__op_in_place(op)) continue;
-        snprintf(name, sizeof name, "%s_", op->name);
-        fn(f, op, name, true);
+    bool is_short = op->flags & EBB_OP_SHORT;
+    if (is_short && !op->options) gen_refuse(op->name, "a short form of no options");
+    if (gen_is_public(op)) fn(f, op, op->name, is_short ? GEN_SHORT : GEN_PLAIN);
+    if (gen_is_public(op) && is_short) {
+        snprintf(name, sizeof name, "%s_with", op->name);
+        fn(f, op, name, GEN_WITH);
     }
+    if (!ebb__op_in_place(op)) return;
+    snprintf(name, sizeof name, "%s_", op->name);
+    fn(f, op, name, GEN_IN_PLACE);
 }
 
-const char *gen_returns(const ebb_op *op, bool in_place)
+void gen_each(FILE *f, gen_each_fn fn)
 {
-    bool one = !in_place && op->n_out == 1 && !(op->flags & EBB_OP_VARIADIC_OUT);
+    for (int i = 0; i < EBB__N_OPS; i++) gen_forms(f, ebb__op_table[i], fn);
+}
+
+const char *gen_returns(const ebb_op *op, gen_form form)
+{
+    bool one = form != GEN_IN_PLACE && op->n_out == 1 && !(op->flags & EBB_OP_VARIADIC_OUT);
     return one ? "ebb_tensor *" : "ebb_status ";
 }
 
@@ -101,7 +109,7 @@ static void add_outputs(gen_list *out, const ebb_op *op, bool declare)
     }
 }
 
-static void add_all(gen_list *out, const ebb_op *op, bool declare)
+static void add_all(gen_list *out, const ebb_op *op, gen_form form, bool declare)
 {
     const char *type = declare ? "ebb_tensor *" : "";
     add_outputs(out, op, declare);
@@ -127,23 +135,25 @@ static void add_all(gen_list *out, const ebb_op *op, bool declare)
         else
             gen_add(out, "%s", a->name);
     }
-    if (op->options && declare)
-        gen_add(out, "const ebb_%s_options *options", op->options);
-    else if (op->options)
-        gen_add(out, "options");
+    if (op->options && form != GEN_SHORT) {
+        if (declare)
+            gen_add(out, "const ebb_%s_options *options", op->options);
+        else
+            gen_add(out, "options");
+    }
     if (out->n == 0) gen_refuse(op->name, "a function without parameters");
 }
 
-void gen_params(gen_list *out, const ebb_op *op)
+void gen_params(gen_list *out, const ebb_op *op, gen_form form)
 {
     out->n = 0;
-    add_all(out, op, true);
+    add_all(out, op, form, true);
 }
 
-void gen_args(gen_list *out, const ebb_op *op)
+void gen_args(gen_list *out, const ebb_op *op, gen_form form)
 {
     out->n = 0;
-    add_all(out, op, false);
+    add_all(out, op, form, false);
 }
 
 void gen_write_list(FILE *f, const char *head, const gen_list *items, const char *tail)

@@ -22,16 +22,20 @@ void gen_add(gen_list *list, const char *format, ...) EBB_PRINTF(2, 3);
 const char *gen_attr_type(const ebb_attr_spec *a);
 /* How many of them: 1, or the length of an array. */
 int gen_attr_length(const ebb_attr_spec *a);
+/* The functions of an operation: ebb_NAME; where that leaves options at their defaults
+ * (EBB_OP_SHORT) ebb_NAME_with, which takes them; ebb_NAME_, which writes in place. */
+typedef enum gen_form { GEN_PLAIN, GEN_SHORT, GEN_WITH, GEN_IN_PLACE } gen_form;
 /* Declared parameters of the public function, and the same names as arguments. */
-void gen_params(gen_list *out, const ebb_op *op);
-void gen_args(gen_list *out, const ebb_op *op);
+void gen_params(gen_list *out, const ebb_op *op, gen_form form);
+void gen_args(gen_list *out, const ebb_op *op, gen_form form);
 /* What it returns: "ebb_tensor *" or "ebb_status ". */
-const char *gen_returns(const ebb_op *op, bool in_place);
+const char *gen_returns(const ebb_op *op, gen_form form);
 bool gen_is_public(const ebb_op *op);
-/* Calls fn for each public function: `name` is the operation's, or that with "_" of its variant in
- * place, which returns a status. */
-typedef void (*gen_each_fn)(FILE *f, const ebb_op *op, const char *name, bool in_place);
+/* Calls fn for each public function: `name` is what follows ebb_. */
+typedef void (*gen_each_fn)(FILE *f, const ebb_op *op, const char *name, gen_form form);
 void gen_each(FILE *f, gen_each_fn fn);
+/* The same for the functions of one operation. */
+void gen_forms(FILE *f, const ebb_op *op, gen_each_fn fn);
 
 /* head, the items with ", " between, tail; continued under the end of head. */
 void gen_write_list(FILE *f, const char *head, const gen_list *items, const char *tail);

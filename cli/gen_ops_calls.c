@@ -114,18 +114,35 @@ static void write_run(FILE *f, const ebb_op *op, const char *attr)
     }
 }
 
-static void write_call(FILE *f, const ebb_op *op, const char *name, bool in_place)
+/* The call of the form that takes options. */
+static void write_short(FILE *f, const ebb_op *op)
+{
+    char text[128];
+    gen_list args;
+    gen_args(&args, op, GEN_SHORT);
+    gen_add(&args, "NULL");
+    snprintf(text, sizeof text, "    return ebb_%s_with(", op->name);
+    gen_write_list(f, text, &args, ");\n}\n");
+}
+
+static void write_call(FILE *f, const ebb_op *op, const char *name, gen_form form)
 {
     char text[128];
     gen_list params;
-    gen_params(&params, op);
+    bool in_place = form == GEN_IN_PLACE;
+    gen_params(&params, op, form);
     bool one = !in_place && op->n_out == 1 && !(op->flags & EBB_OP_VARIADIC_OUT);
     fputc('\n', f);
+    snprintf(text, sizeof text, "%sebb_%s(", gen_returns(op, form), name);
     /* Its plain variant has come before. */
-    if (op->attr_bytes && !(in_place && gen_is_public(op))) write_attr_struct(f, op);
-    snprintf(text, sizeof text, "%sebb_%s(", gen_returns(op, in_place), name);
+    if (op->attr_bytes && form != GEN_SHORT && !(in_place && gen_is_public(op)))
+        write_attr_struct(f, op);
     gen_write_list(f, text, &params, ")\n");
     fputs("{\n", f);
+    if (form == GEN_SHORT) {
+        write_short(f, op);
+        return;
+    }
     if (op->attr_bytes) write_pack(f, op, one ? "NULL" : NULL);
     write_inputs(f, op);
     const char *attr = op->attr_bytes ? "&attr" : "NULL";

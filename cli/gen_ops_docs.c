@@ -64,21 +64,24 @@ static void write_attrs(FILE *f, const ebb_op *op)
         if (op->optional >> i & 1) fprintf(f, "* `%s` may be `EBB_NONE`\n", op->arg[i]);
 }
 
-static void write_op(FILE *f, const ebb_op *op)
+/* Of a variant in place the name is said below, unless it is all there is. */
+static void write_prototype(FILE *f, const ebb_op *op, const char *name, gen_form form)
 {
     char text[128];
     gen_list params;
+    if (form == GEN_IN_PLACE && gen_is_public(op)) return;
+    gen_params(&params, op, form);
+    snprintf(text, sizeof text, "%sebb_%s(", gen_returns(op, form), name);
+    gen_write_list(f, text, &params, ");\n");
+}
+
+static void write_op(FILE *f, const ebb_op *op)
+{
     fprintf(f, "\n## %s\n\n", op->name);
-    if (gen_is_public(op)) {
-        gen_params(&params, op);
-        snprintf(text, sizeof text, "%sebb_%s(", gen_returns(op, false), op->name);
+    if (gen_is_public(op) || ebb__op_in_place(op)) {
         fputs("```c\n", f);
-        gen_write_list(f, text, &params, ");\n```\n\n");
-    } else if (ebb__op_in_place(op)) {
-        gen_params(&params, op);
-        snprintf(text, sizeof text, "ebb_status ebb_%s_(", op->name);
-        fputs("```c\n", f);
-        gen_write_list(f, text, &params, ");\n```\n\n");
+        gen_forms(f, op, write_prototype);
+        fputs("```\n\n", f);
     } else {
         fputs("Internal: used by rules.\n\n", f);
     }

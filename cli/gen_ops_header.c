@@ -104,14 +104,21 @@ static void write_options(FILE *f, int id)
     fprintf(f, "    uint64_t reserved[4]; /* zero */\n} ebb_%s_options;\n", op->options);
 }
 
-static void write_prototype(FILE *f, const ebb_op *op, const char *name, bool in_place)
+static void write_prototype(FILE *f, const ebb_op *op, const char *name, gen_form form)
 {
     char text[128];
     gen_list params;
-    gen_params(&params, op);
+    gen_params(&params, op, form);
     fputs("\n", f);
-    bool again = in_place && gen_is_public(op); /* its plain variant has come before */
-    if (op->options && !again) write_options(f, op->id);
+    bool again = form == GEN_IN_PLACE && gen_is_public(op); /* plain has come before */
+    if (op->options && form != GEN_SHORT && !again) write_options(f, op->id);
+    if (form == GEN_WITH) {
+        fprintf(f, "/* ebb_%s with options. */\n", op->name);
+        snprintf(text, sizeof text, "EBB_API EBB_NODISCARD %sebb_%s(", gen_returns(op, form),
+                 name);
+        gen_write_list(f, text, &params, ");\n");
+        return;
+    }
     if (again) {
         snprintf(text, sizeof text, "EBB_API EBB_NODISCARD ebb_status ebb_%s(", name);
         gen_write_list(f, text, &params, ");\n");
@@ -127,25 +134,24 @@ static void write_prototype(FILE *f, const ebb_op *op, const char *name, bool in
     for (int i = 0; i < op->n_in; i++)
         if (op->optional >> i & 1) fprintf(f, "\n *   %-10s may be EBB_NONE", op->arg[i]);
     fputs(" */\n", f);
-    snprintf(text, sizeof text, "EBB_API EBB_NODISCARD %sebb_%s(", gen_returns(op, in_place),
-             name);
+    snprintf(text, sizeof text, "EBB_API EBB_NODISCARD %sebb_%s(", gen_returns(op, form), name);
     gen_write_list(f, text, &params, ");\n");
 }
 
-static void write_wrapper(FILE *f, const ebb_op *op, const char *name, bool in_place)
+static void write_wrapper(FILE *f, const ebb_op *op, const char *name, gen_form form)
 {
     char text[128];
     gen_list params, args, all = {0};
-    gen_params(&params, op);
-    gen_args(&args, op);
+    gen_params(&params, op, form);
+    gen_args(&args, op, form);
     gen_add(&all, "const char *file");
     gen_add(&all, "int32_t line");
     for (int i = 0; i < params.n; i++) gen_add(&all, "%s", params.item[i]);
     snprintf(text, sizeof text, "static inline EBB_NODISCARD %sebb__%s_at(",
-             gen_returns(op, in_place), name);
+             gen_returns(op, form), name);
     gen_write_list(f, text, &all, ")\n");
     fputs("{\n    ebb__at(file, line);\n", f);
-    snprintf(text, sizeof text, "    %sresult_ = (ebb_%s)(", gen_returns(op, in_place), name);
+    snprintf(text, sizeof text, "    %sresult_ = (ebb_%s)(", gen_returns(op, form), name);
     gen_write_list(f, text, &args, ");\n");
     fputs("    ebb__at(NULL, 0);\n    return result_;\n", f);
     fprintf(f, "}\n#define ebb_%s(...) ebb__%s_at(__FILE__, __LINE__, __VA_ARGS__)\n", name,

@@ -885,6 +885,7 @@ typedef struct ebb_cross_entropy_options {
     double label_smoothing; /* in [0, 1]: how much of the target is spread over all classes */
     bool ignore; /* leave out items whose label is ignore_index */
     int64_t ignore_index; /* read where ignore is set */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
     uint64_t reserved[4]; /* zero */
 } ebb_cross_entropy_options;
 /* out = mean of -log(softmax(logits)[label]); classes are axis 1 of logits (n, classes,
@@ -895,6 +896,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_cross_entropy(ebb_tensor *logits, ebb_tens
 typedef struct ebb_nll_options {
     bool ignore; /* leave out items whose label is ignore_index */
     int64_t ignore_index; /* read where ignore is set */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
     uint64_t reserved[4]; /* zero */
 } ebb_nll_options;
 /* out = mean of -x[label], x being log-probabilities laid out as cross_entropy's logits. */
@@ -1011,22 +1013,57 @@ EBB_API EBB_NODISCARD ebb_status ebb_min(ebb_tensor **values_out, ebb_tensor **i
  *   axis       along which is summed */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_cumsum(ebb_tensor *x, int64_t axis);
 
-/* out = mean((x - y)^2), a scalar; x and y have one shape. */
+/* out = mean of (x - y)^2, a scalar; x and y have one shape. A weight for each element:
+ * reduction none, mul and mean. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_mse(ebb_tensor *x, ebb_tensor *y);
 
+typedef struct ebb_mse_options {
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
+    uint64_t reserved[4]; /* zero */
+} ebb_mse_options;
+/* ebb_mse with options. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_mse_with(ebb_tensor *x, ebb_tensor *y,
+                                               const ebb_mse_options *options);
+
 /* out = -mean(y log(x) + (1 - y) log(1 - x)) of probabilities x, logarithms no lower than
- * -100; the gradient at x = y in {0, 1} is 0. bce_with_logits keeps more digits. */
+ * -100; the gradient at x = y in {0, 1} is 0. bce_with_logits keeps more digits. A weight
+ * for each element: reduction none, mul and mean. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_bce(ebb_tensor *x, ebb_tensor *y);
 
+typedef struct ebb_bce_options {
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
+    uint64_t reserved[4]; /* zero */
+} ebb_bce_options;
+/* ebb_bce with options. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bce_with(ebb_tensor *x, ebb_tensor *y,
+                                               const ebb_bce_options *options);
+
 /* out = mean(max(x, 0) - x y + log(1 + exp(-|x|))): binary cross-entropy of sigmoid(x)
- * against y, without overflow. */
+ * against y, without overflow; with weights: bce_with_logits_weighted. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_bce_with_logits(ebb_tensor *x, ebb_tensor *y);
 
-/* out = mean(|x - y|), a scalar; x and y have one shape. */
+typedef struct ebb_bce_with_logits_options {
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
+    uint64_t reserved[4]; /* zero */
+} ebb_bce_with_logits_options;
+/* ebb_bce_with_logits with options. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_bce_with_logits_with(ebb_tensor *x, ebb_tensor *y,
+                                                           const ebb_bce_with_logits_options *options);
+
+/* out = mean of |x - y|, a scalar; x and y have one shape. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_l1(ebb_tensor *x, ebb_tensor *y);
+
+typedef struct ebb_l1_options {
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
+    uint64_t reserved[4]; /* zero */
+} ebb_l1_options;
+/* ebb_l1 with options. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_l1_with(ebb_tensor *x, ebb_tensor *y,
+                                              const ebb_l1_options *options);
 
 typedef struct ebb_smooth_l1_options {
     double beta; /* |x - y| from which it is linear; 0: 1 */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
     uint64_t reserved[4]; /* zero */
 } ebb_smooth_l1_options;
 /* out = mean of (x - y)^2 / (2 beta) where |x - y| < beta, of |x - y| - beta / 2 elsewhere. */
@@ -1485,8 +1522,7 @@ EBB_API EBB_NODISCARD ebb_status ebb_cummin(ebb_tensor **values_out, ebb_tensor 
 EBB_API EBB_NODISCARD ebb_tensor *ebb_norm(ebb_tensor *x, double p, ebb_axes axes);
 
 typedef struct ebb_huber_options {
-    bool sum; /* instead of the mean */
-    bool each; /* no reduction: one loss per element */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
     double delta; /* |x - y| from which it is linear; 0: 1 */
     uint64_t reserved[4]; /* zero */
 } ebb_huber_options;
@@ -1496,8 +1532,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_huber(ebb_tensor *x, ebb_tensor *y,
                                             const ebb_huber_options *options);
 
 typedef struct ebb_hinge_options {
-    bool sum; /* instead of the mean */
-    bool each; /* no reduction: one loss per element */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
     uint64_t reserved[4]; /* zero */
 } ebb_hinge_options;
 /* out = mean of max(0, 1 - x * y), y being 1 or -1: the loss of support vectors; the
@@ -1506,8 +1541,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_hinge(ebb_tensor *x, ebb_tensor *y,
                                             const ebb_hinge_options *options);
 
 typedef struct ebb_hinge_embedding_options {
-    bool sum; /* instead of the mean */
-    bool each; /* no reduction: one loss per element */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
     double margin; /* 0: 1 */
     uint64_t reserved[4]; /* zero */
 } ebb_hinge_embedding_options;
@@ -1516,10 +1550,9 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_hinge_embedding(ebb_tensor *x, ebb_tensor 
                                                       const ebb_hinge_embedding_options *options);
 
 typedef struct ebb_kl_div_options {
-    bool sum; /* instead of the mean */
-    bool each; /* no reduction: one loss per element */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM, _NONE: each, or _BATCH_MEAN: the sum over
+            the length of axis 0, which is the divergence */
     bool log_target; /* y are logarithms of probabilities too */
-    bool batch_mean; /* the sum over the length of axis 0: what the divergence is */
     uint64_t reserved[4]; /* zero */
 } ebb_kl_div_options;
 /* out = mean of y (ln(y) - x), 0 where y = 0: x are logarithms of probabilities, y
@@ -1538,8 +1571,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_cosine_similarity(ebb_tensor *x, ebb_tenso
                                                         const ebb_cosine_similarity_options *options);
 
 typedef struct ebb_triplet_options {
-    bool sum; /* instead of the mean */
-    bool each; /* no reduction: one loss per element */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
     double margin; /* 0: 1 */
     double p; /* of the norm; 0: 2 */
     double eps; /* added to differences; 0: 1e-6 */
@@ -1553,8 +1585,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_triplet(ebb_tensor *anchor, ebb_tensor *po
                                               const ebb_triplet_options *options);
 
 typedef struct ebb_nll_weighted_options {
-    bool sum; /* instead of the mean */
-    bool each; /* no reduction: one loss per element */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
     bool ignore; /* leave out items whose label is ignore_index */
     int64_t ignore_index; /* read where ignore is set */
     uint64_t reserved[4]; /* zero */
@@ -1565,8 +1596,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_nll_weighted(ebb_tensor *x, ebb_tensor *la
                                                    const ebb_nll_weighted_options *options);
 
 typedef struct ebb_cross_entropy_weighted_options {
-    bool sum; /* instead of the mean */
-    bool each; /* no reduction: one loss per element */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
     double label_smoothing; /* in [0, 1]: how much of the target is spread over all classes */
     bool ignore; /* leave out items whose label is ignore_index */
     int64_t ignore_index; /* read where ignore is set */
@@ -1579,8 +1609,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_cross_entropy_weighted(ebb_tensor *logits,
                                                              const ebb_cross_entropy_weighted_options *options);
 
 typedef struct ebb_cross_entropy_soft_options {
-    bool sum; /* instead of the mean */
-    bool each; /* no reduction: one loss per element */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
     double label_smoothing; /* in [0, 1]: how much of the target is spread over all classes */
     uint64_t reserved[4]; /* zero */
 } ebb_cross_entropy_soft_options;
@@ -1592,8 +1621,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_cross_entropy_soft(ebb_tensor *logits, ebb
                                                          const ebb_cross_entropy_soft_options *options);
 
 typedef struct ebb_bce_with_logits_weighted_options {
-    bool sum; /* instead of the mean */
-    bool each; /* no reduction: one loss per element */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
     uint64_t reserved[4]; /* zero */
 } ebb_bce_with_logits_weighted_options;
 /* bce_with_logits with a weight for each element and pos_weight for that of y = 1; both
@@ -1625,8 +1653,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_multinomial(ebb_tensor *p, int64_t n,
                                                   const ebb_multinomial_options *options);
 
 typedef struct ebb_ctc_options {
-    bool sum; /* instead of the mean */
-    bool each; /* no reduction: one loss per element */
+    int64_t reduction; /* EBB_REDUCTION_MEAN, _SUM or _NONE: each */
     bool zero_infinity; /* 0 for items whose targets do not fit into their steps, instead of
             infinity */
     int64_t blank; /* class of the blank */
@@ -3503,6 +3530,16 @@ static inline EBB_NODISCARD ebb_tensor *ebb__mse_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_mse(...) ebb__mse_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__mse_with_at(const char *file, int32_t line,
+                                                         ebb_tensor *x, ebb_tensor *y,
+                                                         const ebb_mse_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_mse_with)(x, y, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_mse_with(...) ebb__mse_with_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__bce_at(const char *file, int32_t line,
                                                     ebb_tensor *x, ebb_tensor *y)
 {
@@ -3512,6 +3549,16 @@ static inline EBB_NODISCARD ebb_tensor *ebb__bce_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_bce(...) ebb__bce_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bce_with_at(const char *file, int32_t line,
+                                                         ebb_tensor *x, ebb_tensor *y,
+                                                         const ebb_bce_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_bce_with)(x, y, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_bce_with(...) ebb__bce_with_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__bce_with_logits_at(const char *file, int32_t line,
                                                                 ebb_tensor *x, ebb_tensor *y)
 {
@@ -3521,6 +3568,18 @@ static inline EBB_NODISCARD ebb_tensor *ebb__bce_with_logits_at(const char *file
     return result_;
 }
 #define ebb_bce_with_logits(...) ebb__bce_with_logits_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__bce_with_logits_with_at(const char *file,
+                                                                     int32_t line,
+                                                                     ebb_tensor *x,
+                                                                     ebb_tensor *y,
+                                                                     const ebb_bce_with_logits_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_bce_with_logits_with)(x, y, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_bce_with_logits_with(...) ebb__bce_with_logits_with_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__l1_at(const char *file, int32_t line,
                                                    ebb_tensor *x, ebb_tensor *y)
 {
@@ -3530,6 +3589,16 @@ static inline EBB_NODISCARD ebb_tensor *ebb__l1_at(const char *file, int32_t lin
     return result_;
 }
 #define ebb_l1(...) ebb__l1_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__l1_with_at(const char *file, int32_t line,
+                                                        ebb_tensor *x, ebb_tensor *y,
+                                                        const ebb_l1_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_l1_with)(x, y, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_l1_with(...) ebb__l1_with_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__smooth_l1_at(const char *file, int32_t line,
                                                           ebb_tensor *x, ebb_tensor *y,
                                                           const ebb_smooth_l1_options *options)

@@ -2167,11 +2167,13 @@ struct cross_entropy_attr {
     double label_smoothing;
     bool ignore;
     int64_t ignore_index;
+    int64_t reduction;
 };
-_Static_assert(sizeof(struct cross_entropy_attr) == 24, "cross_entropy");
+_Static_assert(sizeof(struct cross_entropy_attr) == 32, "cross_entropy");
 _Static_assert(offsetof(struct cross_entropy_attr, label_smoothing) == 0, "cross_entropy");
 _Static_assert(offsetof(struct cross_entropy_attr, ignore) == 8, "cross_entropy");
 _Static_assert(offsetof(struct cross_entropy_attr, ignore_index) == 16, "cross_entropy");
+_Static_assert(offsetof(struct cross_entropy_attr, reduction) == 24, "cross_entropy");
 ebb_tensor *ebb_cross_entropy(ebb_tensor *logits, ebb_tensor *labels,
                               const ebb_cross_entropy_options *options)
 {
@@ -2182,6 +2184,7 @@ ebb_tensor *ebb_cross_entropy(ebb_tensor *logits, ebb_tensor *labels,
         attr.label_smoothing = options->label_smoothing;
         attr.ignore = options->ignore;
         attr.ignore_index = options->ignore_index;
+        attr.reduction = options->reduction;
     }
     ebb_tensor *const in[] = {logits, labels};
     return ebb__call1(NULL, &ebb__op_cross_entropy, &attr, 2, in);
@@ -2190,10 +2193,12 @@ ebb_tensor *ebb_cross_entropy(ebb_tensor *logits, ebb_tensor *labels,
 struct nll_attr {
     bool ignore;
     int64_t ignore_index;
+    int64_t reduction;
 };
-_Static_assert(sizeof(struct nll_attr) == 16, "nll");
+_Static_assert(sizeof(struct nll_attr) == 24, "nll");
 _Static_assert(offsetof(struct nll_attr, ignore) == 0, "nll");
 _Static_assert(offsetof(struct nll_attr, ignore_index) == 8, "nll");
+_Static_assert(offsetof(struct nll_attr, reduction) == 16, "nll");
 ebb_tensor *ebb_nll(ebb_tensor *x, ebb_tensor *labels, const ebb_nll_options *options)
 {
     struct nll_attr attr;
@@ -2202,6 +2207,7 @@ ebb_tensor *ebb_nll(ebb_tensor *x, ebb_tensor *labels, const ebb_nll_options *op
         if (ebb__call_reserved(&ebb__op_nll, options->reserved) != EBB_OK) return NULL;
         attr.ignore = options->ignore;
         attr.ignore_index = options->ignore_index;
+        attr.reduction = options->reduction;
     }
     ebb_tensor *const in[] = {x, labels};
     return ebb__call1(NULL, &ebb__op_nll, &attr, 2, in);
@@ -2538,33 +2544,100 @@ ebb_tensor *ebb_cumsum(ebb_tensor *x, int64_t axis)
 
 ebb_tensor *ebb_mse(ebb_tensor *x, ebb_tensor *y)
 {
+    return ebb_mse_with(x, y, NULL);
+}
+
+struct mse_attr {
+    int64_t reduction;
+};
+_Static_assert(sizeof(struct mse_attr) == 8, "mse");
+_Static_assert(offsetof(struct mse_attr, reduction) == 0, "mse");
+ebb_tensor *ebb_mse_with(ebb_tensor *x, ebb_tensor *y, const ebb_mse_options *options)
+{
+    struct mse_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_mse, options->reserved) != EBB_OK) return NULL;
+        attr.reduction = options->reduction;
+    }
     ebb_tensor *const in[] = {x, y};
-    return ebb__call1(NULL, &ebb__op_mse, NULL, 2, in);
+    return ebb__call1(NULL, &ebb__op_mse, &attr, 2, in);
 }
 
 ebb_tensor *ebb_bce(ebb_tensor *x, ebb_tensor *y)
 {
+    return ebb_bce_with(x, y, NULL);
+}
+
+struct bce_attr {
+    int64_t reduction;
+};
+_Static_assert(sizeof(struct bce_attr) == 8, "bce");
+_Static_assert(offsetof(struct bce_attr, reduction) == 0, "bce");
+ebb_tensor *ebb_bce_with(ebb_tensor *x, ebb_tensor *y, const ebb_bce_options *options)
+{
+    struct bce_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_bce, options->reserved) != EBB_OK) return NULL;
+        attr.reduction = options->reduction;
+    }
     ebb_tensor *const in[] = {x, y};
-    return ebb__call1(NULL, &ebb__op_bce, NULL, 2, in);
+    return ebb__call1(NULL, &ebb__op_bce, &attr, 2, in);
 }
 
 ebb_tensor *ebb_bce_with_logits(ebb_tensor *x, ebb_tensor *y)
 {
+    return ebb_bce_with_logits_with(x, y, NULL);
+}
+
+struct bce_with_logits_attr {
+    int64_t reduction;
+};
+_Static_assert(sizeof(struct bce_with_logits_attr) == 8, "bce_with_logits");
+_Static_assert(offsetof(struct bce_with_logits_attr, reduction) == 0, "bce_with_logits");
+ebb_tensor *ebb_bce_with_logits_with(ebb_tensor *x, ebb_tensor *y,
+                                     const ebb_bce_with_logits_options *options)
+{
+    struct bce_with_logits_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_bce_with_logits, options->reserved) != EBB_OK) return NULL;
+        attr.reduction = options->reduction;
+    }
     ebb_tensor *const in[] = {x, y};
-    return ebb__call1(NULL, &ebb__op_bce_with_logits, NULL, 2, in);
+    return ebb__call1(NULL, &ebb__op_bce_with_logits, &attr, 2, in);
 }
 
 ebb_tensor *ebb_l1(ebb_tensor *x, ebb_tensor *y)
 {
+    return ebb_l1_with(x, y, NULL);
+}
+
+struct l1_attr {
+    int64_t reduction;
+};
+_Static_assert(sizeof(struct l1_attr) == 8, "l1");
+_Static_assert(offsetof(struct l1_attr, reduction) == 0, "l1");
+ebb_tensor *ebb_l1_with(ebb_tensor *x, ebb_tensor *y, const ebb_l1_options *options)
+{
+    struct l1_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_l1, options->reserved) != EBB_OK) return NULL;
+        attr.reduction = options->reduction;
+    }
     ebb_tensor *const in[] = {x, y};
-    return ebb__call1(NULL, &ebb__op_l1, NULL, 2, in);
+    return ebb__call1(NULL, &ebb__op_l1, &attr, 2, in);
 }
 
 struct smooth_l1_attr {
     double beta;
+    int64_t reduction;
 };
-_Static_assert(sizeof(struct smooth_l1_attr) == 8, "smooth_l1");
+_Static_assert(sizeof(struct smooth_l1_attr) == 16, "smooth_l1");
 _Static_assert(offsetof(struct smooth_l1_attr, beta) == 0, "smooth_l1");
+_Static_assert(offsetof(struct smooth_l1_attr, reduction) == 8, "smooth_l1");
 ebb_tensor *ebb_smooth_l1(ebb_tensor *x, ebb_tensor *y, const ebb_smooth_l1_options *options)
 {
     struct smooth_l1_attr attr;
@@ -2572,6 +2645,7 @@ ebb_tensor *ebb_smooth_l1(ebb_tensor *x, ebb_tensor *y, const ebb_smooth_l1_opti
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_smooth_l1, options->reserved) != EBB_OK) return NULL;
         attr.beta = options->beta;
+        attr.reduction = options->reduction;
     }
     ebb_tensor *const in[] = {x, y};
     return ebb__call1(NULL, &ebb__op_smooth_l1, &attr, 2, in);
@@ -3586,13 +3660,11 @@ ebb_tensor *ebb_norm(ebb_tensor *x, double p, ebb_axes axes)
 }
 
 struct huber_attr {
-    bool sum;
-    bool each;
+    int64_t reduction;
     double delta;
 };
 _Static_assert(sizeof(struct huber_attr) == 16, "huber");
-_Static_assert(offsetof(struct huber_attr, sum) == 0, "huber");
-_Static_assert(offsetof(struct huber_attr, each) == 1, "huber");
+_Static_assert(offsetof(struct huber_attr, reduction) == 0, "huber");
 _Static_assert(offsetof(struct huber_attr, delta) == 8, "huber");
 ebb_tensor *ebb_huber(ebb_tensor *x, ebb_tensor *y, const ebb_huber_options *options)
 {
@@ -3600,8 +3672,7 @@ ebb_tensor *ebb_huber(ebb_tensor *x, ebb_tensor *y, const ebb_huber_options *opt
     memset(&attr, 0, sizeof attr);
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_huber, options->reserved) != EBB_OK) return NULL;
-        attr.sum = options->sum;
-        attr.each = options->each;
+        attr.reduction = options->reduction;
         attr.delta = options->delta;
     }
     ebb_tensor *const in[] = {x, y};
@@ -3609,33 +3680,28 @@ ebb_tensor *ebb_huber(ebb_tensor *x, ebb_tensor *y, const ebb_huber_options *opt
 }
 
 struct hinge_attr {
-    bool sum;
-    bool each;
+    int64_t reduction;
 };
-_Static_assert(sizeof(struct hinge_attr) == 2, "hinge");
-_Static_assert(offsetof(struct hinge_attr, sum) == 0, "hinge");
-_Static_assert(offsetof(struct hinge_attr, each) == 1, "hinge");
+_Static_assert(sizeof(struct hinge_attr) == 8, "hinge");
+_Static_assert(offsetof(struct hinge_attr, reduction) == 0, "hinge");
 ebb_tensor *ebb_hinge(ebb_tensor *x, ebb_tensor *y, const ebb_hinge_options *options)
 {
     struct hinge_attr attr;
     memset(&attr, 0, sizeof attr);
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_hinge, options->reserved) != EBB_OK) return NULL;
-        attr.sum = options->sum;
-        attr.each = options->each;
+        attr.reduction = options->reduction;
     }
     ebb_tensor *const in[] = {x, y};
     return ebb__call1(NULL, &ebb__op_hinge, &attr, 2, in);
 }
 
 struct hinge_embedding_attr {
-    bool sum;
-    bool each;
+    int64_t reduction;
     double margin;
 };
 _Static_assert(sizeof(struct hinge_embedding_attr) == 16, "hinge_embedding");
-_Static_assert(offsetof(struct hinge_embedding_attr, sum) == 0, "hinge_embedding");
-_Static_assert(offsetof(struct hinge_embedding_attr, each) == 1, "hinge_embedding");
+_Static_assert(offsetof(struct hinge_embedding_attr, reduction) == 0, "hinge_embedding");
 _Static_assert(offsetof(struct hinge_embedding_attr, margin) == 8, "hinge_embedding");
 ebb_tensor *ebb_hinge_embedding(ebb_tensor *x, ebb_tensor *y,
                                 const ebb_hinge_embedding_options *options)
@@ -3644,8 +3710,7 @@ ebb_tensor *ebb_hinge_embedding(ebb_tensor *x, ebb_tensor *y,
     memset(&attr, 0, sizeof attr);
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_hinge_embedding, options->reserved) != EBB_OK) return NULL;
-        attr.sum = options->sum;
-        attr.each = options->each;
+        attr.reduction = options->reduction;
         attr.margin = options->margin;
     }
     ebb_tensor *const in[] = {x, y};
@@ -3653,26 +3718,20 @@ ebb_tensor *ebb_hinge_embedding(ebb_tensor *x, ebb_tensor *y,
 }
 
 struct kl_div_attr {
-    bool sum;
-    bool each;
+    int64_t reduction;
     bool log_target;
-    bool batch_mean;
 };
-_Static_assert(sizeof(struct kl_div_attr) == 4, "kl_div");
-_Static_assert(offsetof(struct kl_div_attr, sum) == 0, "kl_div");
-_Static_assert(offsetof(struct kl_div_attr, each) == 1, "kl_div");
-_Static_assert(offsetof(struct kl_div_attr, log_target) == 2, "kl_div");
-_Static_assert(offsetof(struct kl_div_attr, batch_mean) == 3, "kl_div");
+_Static_assert(sizeof(struct kl_div_attr) == 16, "kl_div");
+_Static_assert(offsetof(struct kl_div_attr, reduction) == 0, "kl_div");
+_Static_assert(offsetof(struct kl_div_attr, log_target) == 8, "kl_div");
 ebb_tensor *ebb_kl_div(ebb_tensor *x, ebb_tensor *y, const ebb_kl_div_options *options)
 {
     struct kl_div_attr attr;
     memset(&attr, 0, sizeof attr);
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_kl_div, options->reserved) != EBB_OK) return NULL;
-        attr.sum = options->sum;
-        attr.each = options->each;
+        attr.reduction = options->reduction;
         attr.log_target = options->log_target;
-        attr.batch_mean = options->batch_mean;
     }
     ebb_tensor *const in[] = {x, y};
     return ebb__call1(NULL, &ebb__op_kl_div, &attr, 2, in);
@@ -3700,16 +3759,14 @@ ebb_tensor *ebb_cosine_similarity(ebb_tensor *x, ebb_tensor *y, int64_t axis,
 }
 
 struct triplet_attr {
-    bool sum;
-    bool each;
+    int64_t reduction;
     double margin;
     double p;
     double eps;
     bool swap;
 };
 _Static_assert(sizeof(struct triplet_attr) == 40, "triplet");
-_Static_assert(offsetof(struct triplet_attr, sum) == 0, "triplet");
-_Static_assert(offsetof(struct triplet_attr, each) == 1, "triplet");
+_Static_assert(offsetof(struct triplet_attr, reduction) == 0, "triplet");
 _Static_assert(offsetof(struct triplet_attr, margin) == 8, "triplet");
 _Static_assert(offsetof(struct triplet_attr, p) == 16, "triplet");
 _Static_assert(offsetof(struct triplet_attr, eps) == 24, "triplet");
@@ -3721,8 +3778,7 @@ ebb_tensor *ebb_triplet(ebb_tensor *anchor, ebb_tensor *positive, ebb_tensor *ne
     memset(&attr, 0, sizeof attr);
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_triplet, options->reserved) != EBB_OK) return NULL;
-        attr.sum = options->sum;
-        attr.each = options->each;
+        attr.reduction = options->reduction;
         attr.margin = options->margin;
         attr.p = options->p;
         attr.eps = options->eps;
@@ -3733,16 +3789,14 @@ ebb_tensor *ebb_triplet(ebb_tensor *anchor, ebb_tensor *positive, ebb_tensor *ne
 }
 
 struct nll_weighted_attr {
-    bool sum;
-    bool each;
+    int64_t reduction;
     bool ignore;
     int64_t ignore_index;
 };
-_Static_assert(sizeof(struct nll_weighted_attr) == 16, "nll_weighted");
-_Static_assert(offsetof(struct nll_weighted_attr, sum) == 0, "nll_weighted");
-_Static_assert(offsetof(struct nll_weighted_attr, each) == 1, "nll_weighted");
-_Static_assert(offsetof(struct nll_weighted_attr, ignore) == 2, "nll_weighted");
-_Static_assert(offsetof(struct nll_weighted_attr, ignore_index) == 8, "nll_weighted");
+_Static_assert(sizeof(struct nll_weighted_attr) == 24, "nll_weighted");
+_Static_assert(offsetof(struct nll_weighted_attr, reduction) == 0, "nll_weighted");
+_Static_assert(offsetof(struct nll_weighted_attr, ignore) == 8, "nll_weighted");
+_Static_assert(offsetof(struct nll_weighted_attr, ignore_index) == 16, "nll_weighted");
 ebb_tensor *ebb_nll_weighted(ebb_tensor *x, ebb_tensor *labels, ebb_tensor *weight,
                              const ebb_nll_weighted_options *options)
 {
@@ -3750,8 +3804,7 @@ ebb_tensor *ebb_nll_weighted(ebb_tensor *x, ebb_tensor *labels, ebb_tensor *weig
     memset(&attr, 0, sizeof attr);
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_nll_weighted, options->reserved) != EBB_OK) return NULL;
-        attr.sum = options->sum;
-        attr.each = options->each;
+        attr.reduction = options->reduction;
         attr.ignore = options->ignore;
         attr.ignore_index = options->ignore_index;
     }
@@ -3760,15 +3813,13 @@ ebb_tensor *ebb_nll_weighted(ebb_tensor *x, ebb_tensor *labels, ebb_tensor *weig
 }
 
 struct cross_entropy_weighted_attr {
-    bool sum;
-    bool each;
+    int64_t reduction;
     double label_smoothing;
     bool ignore;
     int64_t ignore_index;
 };
 _Static_assert(sizeof(struct cross_entropy_weighted_attr) == 32, "cross_entropy_weighted");
-_Static_assert(offsetof(struct cross_entropy_weighted_attr, sum) == 0, "cross_entropy_weighted");
-_Static_assert(offsetof(struct cross_entropy_weighted_attr, each) == 1, "cross_entropy_weighted");
+_Static_assert(offsetof(struct cross_entropy_weighted_attr, reduction) == 0, "cross_entropy_weighted");
 _Static_assert(offsetof(struct cross_entropy_weighted_attr, label_smoothing) == 8, "cross_entropy_weighted");
 _Static_assert(offsetof(struct cross_entropy_weighted_attr, ignore) == 16, "cross_entropy_weighted");
 _Static_assert(offsetof(struct cross_entropy_weighted_attr, ignore_index) == 24, "cross_entropy_weighted");
@@ -3780,8 +3831,7 @@ ebb_tensor *ebb_cross_entropy_weighted(ebb_tensor *logits, ebb_tensor *labels,
     memset(&attr, 0, sizeof attr);
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_cross_entropy_weighted, options->reserved) != EBB_OK) return NULL;
-        attr.sum = options->sum;
-        attr.each = options->each;
+        attr.reduction = options->reduction;
         attr.label_smoothing = options->label_smoothing;
         attr.ignore = options->ignore;
         attr.ignore_index = options->ignore_index;
@@ -3791,13 +3841,11 @@ ebb_tensor *ebb_cross_entropy_weighted(ebb_tensor *logits, ebb_tensor *labels,
 }
 
 struct cross_entropy_soft_attr {
-    bool sum;
-    bool each;
+    int64_t reduction;
     double label_smoothing;
 };
 _Static_assert(sizeof(struct cross_entropy_soft_attr) == 16, "cross_entropy_soft");
-_Static_assert(offsetof(struct cross_entropy_soft_attr, sum) == 0, "cross_entropy_soft");
-_Static_assert(offsetof(struct cross_entropy_soft_attr, each) == 1, "cross_entropy_soft");
+_Static_assert(offsetof(struct cross_entropy_soft_attr, reduction) == 0, "cross_entropy_soft");
 _Static_assert(offsetof(struct cross_entropy_soft_attr, label_smoothing) == 8, "cross_entropy_soft");
 ebb_tensor *ebb_cross_entropy_soft(ebb_tensor *logits, ebb_tensor *target, ebb_tensor *weight,
                                    const ebb_cross_entropy_soft_options *options)
@@ -3806,8 +3854,7 @@ ebb_tensor *ebb_cross_entropy_soft(ebb_tensor *logits, ebb_tensor *target, ebb_t
     memset(&attr, 0, sizeof attr);
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_cross_entropy_soft, options->reserved) != EBB_OK) return NULL;
-        attr.sum = options->sum;
-        attr.each = options->each;
+        attr.reduction = options->reduction;
         attr.label_smoothing = options->label_smoothing;
     }
     ebb_tensor *const in[] = {logits, target, weight};
@@ -3815,12 +3862,10 @@ ebb_tensor *ebb_cross_entropy_soft(ebb_tensor *logits, ebb_tensor *target, ebb_t
 }
 
 struct bce_with_logits_weighted_attr {
-    bool sum;
-    bool each;
+    int64_t reduction;
 };
-_Static_assert(sizeof(struct bce_with_logits_weighted_attr) == 2, "bce_with_logits_weighted");
-_Static_assert(offsetof(struct bce_with_logits_weighted_attr, sum) == 0, "bce_with_logits_weighted");
-_Static_assert(offsetof(struct bce_with_logits_weighted_attr, each) == 1, "bce_with_logits_weighted");
+_Static_assert(sizeof(struct bce_with_logits_weighted_attr) == 8, "bce_with_logits_weighted");
+_Static_assert(offsetof(struct bce_with_logits_weighted_attr, reduction) == 0, "bce_with_logits_weighted");
 ebb_tensor *ebb_bce_with_logits_weighted(ebb_tensor *x, ebb_tensor *y, ebb_tensor *weight,
                                          ebb_tensor *pos_weight,
                                          const ebb_bce_with_logits_weighted_options *options)
@@ -3829,8 +3874,7 @@ ebb_tensor *ebb_bce_with_logits_weighted(ebb_tensor *x, ebb_tensor *y, ebb_tenso
     memset(&attr, 0, sizeof attr);
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_bce_with_logits_weighted, options->reserved) != EBB_OK) return NULL;
-        attr.sum = options->sum;
-        attr.each = options->each;
+        attr.reduction = options->reduction;
     }
     ebb_tensor *const in[] = {x, y, weight, pos_weight};
     return ebb__call1(NULL, &ebb__op_bce_with_logits_weighted, &attr, 4, in);
@@ -3893,16 +3937,14 @@ ebb_tensor *ebb_multinomial(ebb_tensor *p, int64_t n, const ebb_multinomial_opti
 }
 
 struct ctc_attr {
-    bool sum;
-    bool each;
+    int64_t reduction;
     bool zero_infinity;
     int64_t blank;
 };
-_Static_assert(sizeof(struct ctc_attr) == 16, "ctc");
-_Static_assert(offsetof(struct ctc_attr, sum) == 0, "ctc");
-_Static_assert(offsetof(struct ctc_attr, each) == 1, "ctc");
-_Static_assert(offsetof(struct ctc_attr, zero_infinity) == 2, "ctc");
-_Static_assert(offsetof(struct ctc_attr, blank) == 8, "ctc");
+_Static_assert(sizeof(struct ctc_attr) == 24, "ctc");
+_Static_assert(offsetof(struct ctc_attr, reduction) == 0, "ctc");
+_Static_assert(offsetof(struct ctc_attr, zero_infinity) == 8, "ctc");
+_Static_assert(offsetof(struct ctc_attr, blank) == 16, "ctc");
 ebb_tensor *ebb_ctc(ebb_tensor *log_probs, ebb_tensor *targets, ebb_tensor *input_lengths,
                     ebb_tensor *target_lengths, const ebb_ctc_options *options)
 {
@@ -3910,8 +3952,7 @@ ebb_tensor *ebb_ctc(ebb_tensor *log_probs, ebb_tensor *targets, ebb_tensor *inpu
     memset(&attr, 0, sizeof attr);
     if (options != NULL) {
         if (ebb__call_reserved(&ebb__op_ctc, options->reserved) != EBB_OK) return NULL;
-        attr.sum = options->sum;
-        attr.each = options->each;
+        attr.reduction = options->reduction;
         attr.zero_infinity = options->zero_infinity;
         attr.blank = options->blank;
     }

@@ -8,6 +8,7 @@
 #include "ops/kernels/vmath.h"
 #include "ops/operand.h"
 #include "ops/parallel.h"
+#include "ops/reduction.h"
 #include "ops/rule.h"
 
 #include <math.h>
@@ -17,11 +18,11 @@
 typedef struct class_attr {
     double label_smoothing;
     bool ignore;
-    int64_t ignore_index;
+    int64_t ignore_index, reduction;
 } class_attr;
 typedef struct nll_attr {
     bool ignore;
-    int64_t ignore_index;
+    int64_t ignore_index, reduction;
 } nll_attr;
 typedef struct nll_grad_attr {
     nll_attr nll;
@@ -44,15 +45,25 @@ typedef struct label_weight_attr {
      "in [0, 1]: how much of the target is spread over all classes"},                          \
         IGNORE_SPECS(class_attr, , is_option)
 
-static const ebb_attr_spec class_options[] = {CLASS_SPECS(true), {0}};
-static const ebb_attr_spec class_attrs[] = {CLASS_SPECS(false), {0}};
-static const ebb_attr_spec nll_options[] = {IGNORE_SPECS(nll_attr, , true), {0}};
+#define REDUCTION_OF(type)                                                                     \
+    {                                                                                          \
+        "reduction", EBB_ATTR_I64, offsetof(type, nll.reduction), false, NULL                  \
+    }
+
+static const ebb_attr_spec class_options[] = {
+    CLASS_SPECS(true), EBB_REDUCTION_SPEC(class_attr, true), {0}};
+static const ebb_attr_spec class_attrs[] = {
+    CLASS_SPECS(false), EBB_REDUCTION_SPEC(class_attr, false), {0}};
+static const ebb_attr_spec nll_options[] = {
+    IGNORE_SPECS(nll_attr, , true), EBB_REDUCTION_SPEC(nll_attr, true), {0}};
 static const ebb_attr_spec nll_grad_attrs[] = {
     IGNORE_SPECS(nll_grad_attr, nll., false),
+    REDUCTION_OF(nll_grad_attr),
     {"shape", EBB_ATTR_SHAPE, offsetof(nll_grad_attr, shape), false, NULL},
     {0}};
 static const ebb_attr_spec label_weight_attrs[] = {
     IGNORE_SPECS(label_weight_attr, nll., false),
+    REDUCTION_OF(label_weight_attr),
     {"dtype", EBB_ATTR_DTYPE, offsetof(label_weight_attr, dtype), false, NULL},
     {0}};
 
@@ -62,7 +73,7 @@ typedef struct class_work {
     ebb_dtype dtype;
     ebb__around around; /* outer items by n classes by inner items */
     const ebb_view *labels;
-    const void *x;
+    const void *x, *g; /* g: one for each item, else NULL */
     void *out;
     double scale, *sums;
 } class_work;
@@ -92,7 +103,17 @@ static int64_t class_axis(const ebb_shape *x)
 
 static class_attr with_ignore(const nll_attr *a)
 {
-    return (class_attr){.ignore = a->ignore, .ignore_index = a->ignore_index};
+    return (class_attr){
+        .ignore = a->ignore, .ignore_index = a->ignore_index, .reduction = a->reduction};
+}
+
+/* x's shape without its classes. */
+static ebb_shape items_of(const ebb_shape *x)
+{
+    ebb_shape items = {x->n_dims - 1, {0}};
+    int64_t axis = class_axis(x);
+    for (int64_t d = 0; d < items.n_dims; d++) items.dims[d] = x->dims[d < axis ? d : d + 1];
+    return items;
 }
 
 /* Labels (operand i) are an integer for each item of x. */
@@ -100,9 +121,8 @@ static ebb_status check_labels(const ebb__call *c, const ebb_shape *x, int32_t i
 {
     EBB_TRY(ebb__check_integer(c, i));
     if (x->n_dims < 1) return ebb__fail(EBB_E_SHAPE, "there is no axis of classes: x is ()");
-    ebb_shape want = {x->n_dims - 1, {0}};
+    ebb_shape want = items_of(x);
     int64_t axis = class_axis(x);
-    for (int64_t d = 0; d < want.n_dims; d++) want.dims[d] = x->dims[d < axis ? d : d + 1];
     char xt[EBB__SHAPE_TEXT], lt[EBB__SHAPE_TEXT], wt[EBB__SHAPE_TEXT];
     if (!ebb__shape_equal(&want, &c->in[i].shape))
         return ebb__fail(EBB_E_SHAPE, "logits are %s, labels are %s: labels must be %s",
@@ -113,6 +133,15 @@ static ebb_status check_labels(const ebb__call *c, const ebb_shape *x, int32_t i
         return ebb__fail(EBB_E_SHAPE, "logits are %s: there are no classes",
                          ebb__shape_text(xt, sizeof xt, x));
     return EBB_OK;
+}
+
+/* g (operand 0) is a number, or one for each item of x. */
+static ebb_status check_g(const ebb__call *c, const ebb_shape *x, int64_t reduction)
+{
+    if (reduction != EBB_REDUCTION_NONE) return ebb__check_rank(c, 0, 0);
+    ebb_shape items = items_of(x);
+    if (ebb__shape_equal(&items, &c->in[0].shape)) return EBB_OK;
+    return ebb__fail(EBB_E_SHAPE, "g needs a number for each item");
 }
 
 /* *count: how many are not ignored. */
@@ -151,11 +180,24 @@ static void class_grads(const void *arg, int64_t lo, int64_t hi, int32_t part)
     EBB_BY_DTYPE(w->dtype, class_grad, w, lo, hi);
 }
 
-static ebb_status class_loss_shape(ebb__call *c)
+static void class_values(const void *arg, int64_t lo, int64_t hi, int32_t part)
+{
+    (void)part;
+    const class_work *w = arg;
+    EBB_BY_DTYPE(w->dtype, class_each, w, lo, hi);
+}
+
+static ebb_status class_loss_shape(ebb__call *c, int64_t reduction)
 {
     const ebb_shape *x = &c->in[0].shape;
     EBB_TRY(ebb__check_float(c, 0));
     EBB_TRY(check_labels(c, x, 1));
+    EBB_TRY(ebb__reduction_check(reduction));
+    ebb_shape items = items_of(x);
+    if (reduction == EBB_REDUCTION_NONE) {
+        ebb__set_out(c, 0, c->in[0].dtype, &items);
+        return EBB_OK;
+    }
     ebb__set_out(c, 0, c->in[0].dtype, &EBB_SCALAR);
     ebb__around a = ebb__around_axis(x, class_axis(x));
     c->scratch_bytes =
@@ -172,14 +214,19 @@ static ebb_status class_loss(const ebb__call *c, const class_attr *attr, bool is
                     .around = ebb__around_axis(x, class_axis(x)),
                     .labels = &c->in[1],
                     .x = c->in[0].data,
+                    .out = c->out[0].data,
                     .sums = c->scratch};
     int64_t count = 0, items = w.around.outer * w.around.inner, grain = item_grain(&w.around);
     EBB_TRY(count_labels(&count, w.labels, w.around.n, attr));
+    if (attr->reduction == EBB_REDUCTION_NONE) {
+        ebb__parallel(c->n_threads, items, grain, class_values, &w);
+        return EBB_OK;
+    }
     ebb__parallel(c->n_threads, items, grain, class_sums, &w);
     double total = 0;
     int32_t n_parts = ebb__n_parts(c->n_threads, items, grain);
     for (int32_t p = 0; p < n_parts; p++) total += w.sums[p];
-    total /= (double)count;
+    if (attr->reduction == EBB_REDUCTION_MEAN) total /= (double)count;
     if (w.dtype == EBB_F64)
         *(double *)c->out[0].data = total;
     else
@@ -200,9 +247,12 @@ static ebb_status class_loss_grad(const ebb__call *c, const class_attr *attr, co
                     .out = c->out[0].data};
     int64_t count = 0;
     EBB_TRY(count_labels(&count, w.labels, w.around.n, attr));
-    w.scale = w.dtype == EBB_F64 ? *(const double *)c->in[0].data
-                                 : (double)*(const float *)c->in[0].data;
-    w.scale /= (double)count;
+    if (attr->reduction == EBB_REDUCTION_NONE)
+        w.g = c->in[0].data;
+    else
+        w.scale = w.dtype == EBB_F64 ? *(const double *)c->in[0].data
+                                     : (double)*(const float *)c->in[0].data;
+    if (attr->reduction == EBB_REDUCTION_MEAN) w.scale /= (double)count;
     ebb__parallel(c->n_threads, w.around.outer * w.around.inner, item_grain(&w.around),
                   class_grads, &w);
     return EBB_OK;
@@ -218,8 +268,9 @@ static ebb_status check_class_attr(const class_attr *a)
 
 static ebb_status cross_entropy_shape(ebb__call *c)
 {
-    EBB_TRY(check_class_attr(c->attr));
-    return class_loss_shape(c);
+    const class_attr *a = c->attr;
+    EBB_TRY(check_class_attr(a));
+    return class_loss_shape(c, a->reduction);
 }
 
 static ebb_status cross_entropy_forward(const ebb__call *c)
@@ -256,7 +307,9 @@ const ebb_op ebb__op_cross_entropy = {
                 {.in = {"4x3", "u8:4<3"}, .attr = "label_smoothing=0.1"},
                 {.in = {"5", "i64:<5"}}, {.in = {"2x3x4", "i32:2x4<3"}},
                 {.in = {"6x3", "i64:6<3"}, .attr = "ignore=1 ignore_index=1"},
-                {.in = {"1x1", "i64:1<1"}}),
+                {.in = {"1x1", "i64:1<1"}},
+                {.in = {"4x3", "i64:4<3"}, .attr = "label_smoothing=0.2 reduction=1"},
+                {.in = {"2x3x4", "i64:2x4<3"}, .attr = "ignore=1 ignore_index=1 reduction=2"}),
 };
 
 static ebb_status cross_entropy_grad_shape(ebb__call *c)
@@ -264,8 +317,8 @@ static ebb_status cross_entropy_grad_shape(ebb__call *c)
     EBB_TRY(check_class_attr(c->attr));
     EBB_TRY(ebb__check_float(c, 1));
     EBB_TRY(ebb__check_dtype_as(c, 0, 1));
-    EBB_TRY(ebb__check_rank(c, 0, 0));
     EBB_TRY(check_labels(c, &c->in[1].shape, 2));
+    EBB_TRY(check_g(c, &c->in[1].shape, ((const class_attr *)c->attr)->reduction));
     ebb__set_out(c, 0, c->in[1].dtype, &c->in[1].shape);
     return EBB_OK;
 }
@@ -275,18 +328,20 @@ static ebb_status cross_entropy_grad_forward(const ebb__call *c)
     return class_loss_grad(c, c->attr, c->in[1].data);
 }
 
-/* dx = g * w * (p - target) with p = softmax(x) and w = 1 / n, 0 for ignored items; it is
- * linear in g, and with the cotangent u dL/dx = g * softmax_grad(u * w, p). */
+/* dx = g * w * (p - target) with p = softmax(x) and w = 1 / n (of a mean, else 1), 0 for ignored
+ * items; it is linear in g, and with the cotangent u dL/dx = g * softmax_grad(u * w, p). */
 static void cross_entropy_grad_vjp(ebb_vjp *v)
 {
     ebb_tensor *u = ebb__grad(v, 0), *x = NULL, *labels = NULL;
     if (ebb__wants(v, 0) || ebb__wants(v, 1)) x = ebb__in(v, 1), labels = ebb__in(v, 2);
     if (ebb__wants(v, 0)) {
         double value = 1;
-        ebb_tensor *one = EBB_EMIT(v, full_like, &value, ebb__rule_sum(v, u, EBB_ALL));
-        ebb__give(
-            v, 0,
-            ebb__rule_dot(v, u, EBB_EMIT(v, cross_entropy_grad, v->attr, one, x, labels)));
+        ebb_shape all = ebb__in_shape(v, 1);
+        ebb_axes over = {.n = 1, .axis = {class_axis(&all)}};
+        if (((const class_attr *)v->attr)->reduction != EBB_REDUCTION_NONE) over = EBB_ALL;
+        ebb_tensor *one = EBB_EMIT(v, full_like, &value, ebb__rule_sum(v, u, over));
+        ebb_tensor *slope = EBB_EMIT(v, cross_entropy_grad, v->attr, one, x, labels);
+        ebb__give(v, 0, ebb__rule_sum(v, ebb__rule_mul(v, u, slope), over));
     }
     if (ebb__wants(v, 1)) {
         const class_attr *a = v->attr;
@@ -297,12 +352,14 @@ static void cross_entropy_grad_vjp(ebb_vjp *v)
         memset(&attr, 0, sizeof attr);
         attr.nll.ignore = a->ignore;
         attr.nll.ignore_index = a->ignore_index;
+        attr.nll.reduction = a->reduction;
         attr.dtype = ebb__in_dtype(v, 1);
         ebb_tensor *w = EBB_EMIT(v, label_weight, &attr, labels);
         ebb_tensor *uw = ebb__rule_mul(v, u, ebb__rule_reshape(v, w, shape));
         ebb_tensor *p = EBB_EMIT(v, softmax, &axis, x);
-        ebb__give(v, 1,
-                  ebb__rule_mul(v, EBB_EMIT(v, softmax_grad, &axis, uw, p), ebb__in(v, 0)));
+        ebb_tensor *g = ebb__in(v, 0);
+        if (a->reduction == EBB_REDUCTION_NONE) g = ebb__rule_reshape(v, g, shape);
+        ebb__give(v, 1, ebb__rule_mul(v, EBB_EMIT(v, softmax_grad, &axis, uw, p), g));
     }
 }
 
@@ -320,10 +377,13 @@ const ebb_op ebb__op_cross_entropy_grad = {
     .shape = cross_entropy_grad_shape,
     .forward = cross_entropy_grad_forward,
     .vjp = cross_entropy_grad_vjp,
-    EBB_SAMPLES({.in = {"", "4x5", "i64:4<5"}},
-                {.in = {"", "4x3", "i32:4<3"}, .attr = "label_smoothing=0.1"},
-                {.in = {"", "5", "i64:<5"}},
-                {.in = {"", "6x3x2", "u8:6x2<3"}, .attr = "ignore=1 ignore_index=1"}),
+    EBB_SAMPLES(
+        {.in = {"", "4x5", "i64:4<5"}},
+        {.in = {"", "4x3", "i32:4<3"}, .attr = "label_smoothing=0.1"},
+        {.in = {"", "5", "i64:<5"}},
+        {.in = {"", "6x3x2", "u8:6x2<3"}, .attr = "ignore=1 ignore_index=1"},
+        {.in = {"", "4x3", "i64:4<3"}, .attr = "label_smoothing=0.2 reduction=1"},
+        {.in = {"2x4", "2x3x4", "i64:2x4<3"}, .attr = "ignore=1 ignore_index=1 reduction=2"}),
 };
 
 /* ---- label_weight ----------------------------------------------------------------------- */
@@ -339,6 +399,7 @@ static ebb_status label_weight_forward(const ebb__call *c)
     class_attr a = with_ignore(&((const label_weight_attr *)c->attr)->nll);
     int64_t n = ebb__n_elems(&c->in[0].shape), count = 0;
     for (int64_t i = 0; i < n; i++) count += !class_ignored(&a, ebb__index_at(&c->in[0], i));
+    if (a.reduction != EBB_REDUCTION_MEAN) count = 1;
     for (int64_t i = 0; i < n; i++) {
         double w = class_ignored(&a, ebb__index_at(&c->in[0], i)) ? 0 : 1 / (double)count;
         if (c->out[0].dtype == EBB_F64)
@@ -351,7 +412,9 @@ static ebb_status label_weight_forward(const ebb__call *c)
 
 const ebb_op ebb__op_label_weight = {
     EBB_OP_HEAD(label_weight),
-    .doc = "out = 1 / n for each of the n labels that are not ignored, 0 for the others.",
+    .doc =
+        "out = 1 / n for each of the n labels that are not ignored (1 where no mean is taken), "
+        "0 for the others.",
     .n_in = 1,
     .n_out = 1,
     .arg = {"labels"},
@@ -363,10 +426,16 @@ const ebb_op ebb__op_label_weight = {
     .forward = label_weight_forward,
     EBB_SAMPLES({.in = {"i64:4<5"}, .attr = "dtype=f64"},
                 {.in = {"u8:2x3<2"}, .attr = "ignore=1 ignore_index=1 dtype=f32"},
+                {.in = {"i64:4<2"}, .attr = "ignore=1 ignore_index=1 reduction=1 dtype=f64"},
                 {.in = {"i32:<2"}, .attr = "dtype=f64"}),
 };
 
 /* ---- nll -------------------------------------------------------------------------------- */
+static ebb_status nll_shape(ebb__call *c)
+{
+    return class_loss_shape(c, ((const nll_attr *)c->attr)->reduction);
+}
+
 static ebb_status nll_forward(const ebb__call *c)
 {
     class_attr a = with_ignore(c->attr);
@@ -396,20 +465,22 @@ const ebb_op ebb__op_nll = {
     .options = "nll",
     .bound = EBB_BOUND_MEMORY,
     .need = {EBB_NEED_IN(1)},
-    .shape = class_loss_shape,
+    .shape = nll_shape,
     .forward = nll_forward,
     .vjp = nll_vjp,
     EBB_SAMPLES({.in = {"4x5", "i64:4<5"}}, {.in = {"5", "u8:<5"}},
                 {.in = {"2x3x4", "i32:2x4<3"}},
-                {.in = {"6x3", "i64:6<3"}, .attr = "ignore=1 ignore_index=1"}),
+                {.in = {"6x3", "i64:6<3"}, .attr = "ignore=1 ignore_index=1"},
+                {.in = {"6x3", "i64:6<3"}, .attr = "reduction=1"},
+                {.in = {"2x3x4", "i32:2x4<3"}, .attr = "ignore=1 ignore_index=1 reduction=2"}),
 };
 
 static ebb_status nll_grad_shape(ebb__call *c)
 {
     const nll_grad_attr *a = c->attr;
     EBB_TRY(ebb__check_float(c, 0));
-    EBB_TRY(ebb__check_rank(c, 0, 0));
     EBB_TRY(check_labels(c, &a->shape, 1));
+    EBB_TRY(check_g(c, &a->shape, a->nll.reduction));
     ebb__set_out(c, 0, c->in[0].dtype, &a->shape);
     return EBB_OK;
 }
@@ -444,5 +515,7 @@ const ebb_op ebb__op_nll_grad = {
     .vjp = nll_grad_vjp,
     EBB_SAMPLES({.in = {"", "i64:4<5"}, .attr = "shape=4x5"},
                 {.in = {"", "u8:<5"}, .attr = "shape=5"},
-                {.in = {"", "i32:2x4<3"}, .attr = "ignore=1 ignore_index=1 shape=2x3x4"}),
+                {.in = {"", "i32:2x4<3"}, .attr = "ignore=1 ignore_index=1 shape=2x3x4"},
+                {.in = {"2x4", "i32:2x4<3"},
+                 .attr = "ignore=1 ignore_index=1 reduction=2 shape=2x3x4"}),
 };

@@ -53,34 +53,45 @@ static void FN(ce_grad)(T *dx, const T *x, int64_t n, int64_t step, int64_t labe
     dx[label * step] = (T)(hit - scale * (1 - smoothing) - share);
 }
 
+/* 0 where the label is to be ignored. */
+static double FN(class_value)(const class_work *w, int64_t item)
+{
+    int64_t label = ebb__index_at(w->labels, item);
+    if (class_ignored(w->attr, label)) return 0;
+    const T *x = (const T *)w->x + class_offset(w, item);
+    return w->is_nll
+               ? -(double)x[label * w->around.inner]
+               : FN(ce_loss)(x, w->around.n, w->around.inner, label, w->attr->label_smoothing);
+}
+
 static double FN(class_sum)(const class_work *w, int64_t lo, int64_t hi)
 {
     double total = 0;
-    for (int64_t item = lo; item < hi; item++) {
-        int64_t label = ebb__index_at(w->labels, item);
-        if (class_ignored(w->attr, label)) continue;
-        const T *x = (const T *)w->x + class_offset(w, item);
-        total += w->is_nll ? -(double)x[label * w->around.inner]
-                           : FN(ce_loss)(x, w->around.n, w->around.inner, label,
-                                         w->attr->label_smoothing);
-    }
+    for (int64_t item = lo; item < hi; item++) total += FN(class_value)(w, item);
     return total;
+}
+
+static void FN(class_each)(const class_work *w, int64_t lo, int64_t hi)
+{
+    for (int64_t item = lo; item < hi; item++)
+        ((T *)w->out)[item] = (T)FN(class_value)(w, item);
 }
 
 static void FN(class_grad)(const class_work *w, int64_t lo, int64_t hi)
 {
     int64_t n = w->around.n, step = w->around.inner;
-    double smoothing = w->attr->label_smoothing;
+    double smoothing = w->attr->label_smoothing, scale = w->scale;
     for (int64_t item = lo; item < hi; item++) {
+        if (w->g != NULL) scale = (double)((const T *)w->g)[item];
         int64_t label = ebb__index_at(w->labels, item), at = class_offset(w, item);
         bool ignored = class_ignored(w->attr, label);
         T *dx = (T *)w->out + at;
         if (w->is_nll || ignored) {
             for (int64_t i = 0; i < n; i++) dx[i * step] = 0;
-            if (!ignored) dx[label * step] = (T)-w->scale;
+            if (!ignored) dx[label * step] = (T)-scale;
         } else {
             const T *x = (const T *)w->x + at;
-            FN(ce_grad)(dx, x, n, step, label, smoothing, w->scale);
+            FN(ce_grad)(dx, x, n, step, label, smoothing, scale);
         }
     }
 }

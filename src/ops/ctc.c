@@ -286,12 +286,12 @@ const ebb_op ebb__op_ctc_grad = {
 
 /* ---- ctc --------------------------------------------------------------------------------- */
 typedef struct ctc_public_attr {
-    ebb__reduction reduction;
+    int64_t reduction;
     bool zero_infinity;
     int64_t blank;
 } ctc_public_attr;
 static const ebb_attr_spec ctc_attrs[] = {
-    EBB_REDUCTION_SPECS,
+    EBB_REDUCTION_SPEC(ctc_public_attr, true),
     {"zero_infinity", EBB_ATTR_BOOL, offsetof(ctc_public_attr, zero_infinity), true,
      "0 for items whose targets do not fit into their steps, instead of infinity"},
     {"blank", EBB_ATTR_I64, offsetof(ctc_public_attr, blank), true, "class of the blank"},
@@ -306,13 +306,13 @@ static void ctc_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, int
     memset(&k, 0, sizeof k);
     k.blank = a->blank, k.zero_infinity = a->zero_infinity;
     ebb_tensor *each = EBB_EMIT(v, ctc_nll, &k, in[0], in[1], in[2], in[3]);
-    if (!a->reduction.sum && !a->reduction.each && each) {
+    if (a->reduction == EBB_REDUCTION_MEAN && each) {
         double bounds[2] = {1, INFINITY};
         ebb_dtype d = ebb_dtype_of(each);
         ebb_tensor *length = EBB_EMIT(v, clamp, bounds, EBB_EMIT(v, cast, &d, in[3]));
         each = EBB_EMIT(v, div, NULL, each, length);
     }
-    out[0] = ebb__reduction_of(v, &a->reduction, each);
+    out[0] = ebb__reduction_of(v, a->reduction, each);
 }
 
 const ebb_op ebb__op_ctc = {
@@ -334,8 +334,8 @@ const ebb_op ebb__op_ctc = {
     EBB_SAMPLES(
         {.in = {"5x2x4", "i64:2x2<3", "i64:2<6", "i64:2<3"}, .attr = "blank=3 zero_infinity=1"},
         {.in = {"4x1x3", "i32:1x1<2", "i64:1<5", "i64:1<2"},
-         .attr = "blank=2 zero_infinity=1 sum=1"},
+         .attr = "blank=2 zero_infinity=1 reduction=1"},
         {.in = {"6x3x5", "u8:3x3<4", "i64:3<7", "i32:3<4"},
-         .attr = "blank=4 zero_infinity=1 each=1"},
-        {.in = {"3x0x4", "i64:0x2<3", "i64:0<3", "i64:0<3"}, .attr = "blank=3 sum=1"}),
+         .attr = "blank=4 zero_infinity=1 reduction=2"},
+        {.in = {"3x0x4", "i64:0x2<3", "i64:0<3", "i64:0<3"}, .attr = "blank=3 reduction=1"}),
 };

@@ -33,33 +33,52 @@ static double FN(logit_loss)(double a, double t)
     return (off == 0 ? 0 : off * a) + log1p(exp(-fabs(a)));
 }
 
+/* Of cross-entropies. */
+static double FN(pair_value)(pair_kind kind, double a, double t)
+{
+    if (kind == PAIR_BCE_LOGITS) return FN(logit_loss)(a, t);
+    return -(t * FN(bce_log)(log(a)) + (1 - t) * FN(bce_log)(log1p(-a)));
+}
+
 static double FN(pair_sum)(const pair_work *w, int64_t lo, int64_t hi)
 {
     const T *x = w->x, *y = w->y;
     double sum = 0;
     if (w->kind == PAIR_MSE) return FN(square_sum)(x, y, lo, hi);
-    for (int64_t i = lo; i < hi; i++) {
-        double a = (double)x[i], t = (double)y[i];
-        if (w->kind == PAIR_BCE)
-            sum -= t * FN(bce_log)(log(a)) + (1 - t) * FN(bce_log)(log1p(-a));
-        else
-            sum += FN(logit_loss)(a, t);
-    }
+    for (int64_t i = lo; i < hi; i++)
+        sum += FN(pair_value)(w->kind, (double)x[i], (double)y[i]);
     return sum;
 }
 
-/* dx = scale * (derivative by x), elements [lo, hi). */
-static void FN(pair_grad)(const pair_work *w, double scale, int64_t lo, int64_t hi)
+/* out = the loss of each element of [lo, hi). */
+static void FN(pair_values)(const pair_work *w, int64_t lo, int64_t hi)
 {
     const T *x = w->x, *y = w->y;
+    T *out = w->out;
+    if (w->kind == PAIR_MSE)
+        for (int64_t i = lo; i < hi; i++) out[i] = (x[i] - y[i]) * (x[i] - y[i]);
+    else
+        for (int64_t i = lo; i < hi; i++)
+            out[i] = (T)FN(pair_value)(w->kind, (double)x[i], (double)y[i]);
+}
+
+/* dx = scale * (derivative by x), elements [lo, hi); where g has one for each: g instead. */
+static void FN(pair_grad)(const pair_work *w, double scale, int64_t lo, int64_t hi)
+{
+    const T *x = w->x, *y = w->y, *g = w->g;
     T *dx = w->out;
     if (w->kind == PAIR_MSE) {
+        if (g != NULL) {
+            for (int64_t i = lo; i < hi; i++) dx[i] = 2 * g[i] * (x[i] - y[i]);
+            return;
+        }
         T factor = (T)(2 * scale);
         for (int64_t i = lo; i < hi; i++) dx[i] = factor * (x[i] - y[i]);
         return;
     }
     for (int64_t i = lo; i < hi; i++) {
         double a = (double)x[i], t = (double)y[i];
+        if (g != NULL) scale = (double)g[i];
         if (w->kind == PAIR_BCE) {
             double spread = a * (1 - a);
             dx[i] = (T)(scale * (a - t) / (spread < 1e-12 ? 1e-12 : spread));

@@ -1,8 +1,7 @@
 /* loss_formulas.c - losses that are formulas of other operations: huber, hinge, kl_div, triplet
  * and their kind.
  *
- * Shapes must be equal, as in loss.c. Every loss here ends in the same three ways: the mean
- * over all elements, their sum, or each of them.
+ * Shapes must be equal, as in loss.c.
  * SPDX-License-Identifier: MIT */
 #include "ops/operand.h"
 #include "ops/reduction.h"
@@ -50,10 +49,10 @@ static ebb_tensor *short_of(ebb_vjp *v, double a, ebb_tensor *x)
 
 /* ---- huber ------------------------------------------------------------------------------- */
 typedef struct huber_attr {
-    ebb__reduction reduction;
+    int64_t reduction;
     double delta;
 } huber_attr;
-static const ebb_attr_spec huber_attrs[] = {EBB_REDUCTION_SPECS,
+static const ebb_attr_spec huber_attrs[] = {EBB_REDUCTION_SPEC(huber_attr, true),
                                             {"delta", EBB_ATTR_F64, offsetof(huber_attr, delta),
                                              true, "|x - y| from which it is linear; 0: 1"},
                                             {0}};
@@ -69,7 +68,7 @@ static void huber_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, i
     ebb_tensor *a = EBB_EMIT(v, abs, NULL, EBB_EMIT(v, difference, NULL, in[0], in[1]));
     ebb_tensor *m = EBB_EMIT(v, clamp, bounds, a);
     ebb_tensor *rest = ebb__rule_sub(v, a, ebb__rule_scale(v, m, 0.5));
-    out[0] = ebb__reduction_of(v, &k->reduction, ebb__rule_mul(v, m, rest));
+    out[0] = ebb__reduction_of(v, k->reduction, ebb__rule_mul(v, m, rest));
 }
 
 const ebb_op ebb__op_huber = {
@@ -82,22 +81,17 @@ const ebb_op ebb__op_huber = {
     .range = {{0.5, 2, 0}, {-2, 0.4, 0}},
     EBB_SAMPLES({.in = {"3x4", "3x4"}, .attr = "delta=6"},
                 {.in = {"5", "5"}, .attr = "delta=0.05"}, {.in = {"", ""}, .attr = "delta=8"},
-                {.in = {"2x3", "2x3"}, .attr = "delta=9 sum=1"},
-                {.in = {"0x3", "0x3"}, .attr = "each=1"}),
+                {.in = {"2x3", "2x3"}, .attr = "delta=9 reduction=1"},
+                {.in = {"0x3", "0x3"}, .attr = "reduction=2"}),
 };
 
 /* ---- hinge, hinge_embedding -------------------------------------------------------------- */
-typedef struct hinge_attr {
-    ebb__reduction reduction;
-} hinge_attr;
-static const ebb_attr_spec hinge_attrs[] = {EBB_REDUCTION_SPECS, {0}};
-
 static void hinge_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, int32_t n_in,
                           const void *attr)
 {
     if (!same_shapes(v, in, n_in)) return;
     ebb_tensor *each = short_of(v, 1, ebb__rule_mul(v, in[0], in[1]));
-    out[0] = ebb__reduction_of(v, attr, each);
+    out[0] = ebb__reduction_of(v, ebb__reduction(attr), each);
 }
 
 const ebb_op ebb__op_hinge = {
@@ -106,19 +100,22 @@ const ebb_op ebb__op_hinge = {
            "gradient at x * y = 1 is 0.",
     .n_in = 2,
     .arg = {"x", "y"},
-    LOSS_COMMON(hinge),
+    .n_out = 1,
+    EBB_REDUCTION_ONLY(hinge),
+    .bound = EBB_BOUND_MEMORY,
+    .compose = hinge_compose,
     .range = {{-0.9, 0.9, 0}, {-1, 1, 0}},
-    EBB_SAMPLES({.in = {"3x4", "3x4"}}, {.in = {"5", "5"}, .attr = "sum=1"}, {.in = {"", ""}},
-                {.in = {"2x1x3", "2x1x3"}, .attr = "each=1"},
-                {.in = {"0x3", "0x3"}, .attr = "sum=1"}),
+    EBB_SAMPLES({.in = {"3x4", "3x4"}}, {.in = {"5", "5"}, .attr = "reduction=1"},
+                {.in = {"", ""}}, {.in = {"2x1x3", "2x1x3"}, .attr = "reduction=2"},
+                {.in = {"0x3", "0x3"}, .attr = "reduction=1"}),
 };
 
 typedef struct hinge_embedding_attr {
-    ebb__reduction reduction;
+    int64_t reduction;
     double margin;
 } hinge_embedding_attr;
 static const ebb_attr_spec hinge_embedding_attrs[] = {
-    EBB_REDUCTION_SPECS,
+    EBB_REDUCTION_SPEC(hinge_embedding_attr, true),
     {"margin", EBB_ATTR_F64, offsetof(hinge_embedding_attr, margin), true, "0: 1"},
     {0}};
 
@@ -131,7 +128,7 @@ static void hinge_embedding_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *co
     ebb_tensor *near = EBB_EMIT(v, gt, NULL, in[1], EBB_EMIT(v, full_like, &zero, in[1]));
     ebb_tensor *each =
         EBB_EMIT(v, where, NULL, near, in[0], short_of(v, or_one(k->margin), in[0]));
-    out[0] = ebb__reduction_of(v, &k->reduction, each);
+    out[0] = ebb__reduction_of(v, k->reduction, each);
 }
 
 const ebb_op ebb__op_hinge_embedding = {
@@ -142,43 +139,43 @@ const ebb_op ebb__op_hinge_embedding = {
     .arg = {"x", "y"},
     LOSS_COMMON(hinge_embedding),
     .range = {{-0.9, 0.9, 0}, {-1, 1, 0}},
-    EBB_SAMPLES({.in = {"3x4", "3x4"}}, {.in = {"5", "i64:5<2"}, .attr = "margin=3 sum=1"},
-                {.in = {"", ""}}, {.in = {"2x3", "2x3"}, .attr = "each=1"},
-                {.in = {"0x3", "0x3"}, .attr = "sum=1"}),
+    EBB_SAMPLES({.in = {"3x4", "3x4"}},
+                {.in = {"5", "i64:5<2"}, .attr = "margin=3 reduction=1"}, {.in = {"", ""}},
+                {.in = {"2x3", "2x3"}, .attr = "reduction=2"},
+                {.in = {"0x3", "0x3"}, .attr = "reduction=1"}),
 };
 
 /* ---- kl_div ------------------------------------------------------------------------------ */
 typedef struct kl_div_attr {
-    ebb__reduction reduction;
-    bool log_target, batch_mean;
+    int64_t reduction;
+    bool log_target;
 } kl_div_attr;
 static const ebb_attr_spec kl_div_attrs[] = {
-    EBB_REDUCTION_SPECS,
+    {"reduction", EBB_ATTR_I64, offsetof(kl_div_attr, reduction), true,
+     "EBB_REDUCTION_MEAN, _SUM, _NONE: each, or _BATCH_MEAN: the sum over the length of axis "
+     "0, "
+     "which is the divergence"},
     {"log_target", EBB_ATTR_BOOL, offsetof(kl_div_attr, log_target), true,
      "y are logarithms of probabilities too"},
-    {"batch_mean", EBB_ATTR_BOOL, offsetof(kl_div_attr, batch_mean), true,
-     "the sum over the length of axis 0: what the divergence is"},
     {0}};
 
 static void kl_div_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, int32_t n_in,
                            const void *attr)
 {
     const kl_div_attr *k = attr;
-    ebb__reduction r = k->reduction;
+    bool by_batch = k->reduction == EBB_REDUCTION_BATCH_MEAN;
     ebb_tensor *x = in[0], *y = in[1], *each;
     if (!same_shapes(v, in, n_in)) return;
-    if (k->batch_mean && (r.sum || r.each || ebb_rank(x) == 0)) {
-        v->status =
-            ebb__fail(EBB_E_RANGE, "batch_mean needs an axis 0 and neither sum nor each");
+    if (by_batch && ebb_rank(x) == 0) {
+        v->status = ebb__fail(EBB_E_SHAPE, "x is (), the mean over a batch needs an axis 0");
         return;
     }
     if (k->log_target)
         each = ebb__rule_mul(v, EBB_EMIT(v, exp, NULL, y), ebb__rule_sub(v, y, x));
     else
         each = ebb__rule_sub(v, EBB_EMIT(v, xlogy, NULL, y, y), ebb__weighed(v, y, x));
-    r.sum |= k->batch_mean;
-    out[0] = ebb__reduction_of(v, &r, each);
-    if (k->batch_mean) out[0] = ebb__rule_scale(v, out[0], 1 / (double)ebb_dim(x, 0));
+    out[0] = ebb__reduction_of(v, by_batch ? EBB_REDUCTION_SUM : k->reduction, each);
+    if (by_batch) out[0] = ebb__rule_scale(v, out[0], 1 / (double)ebb_dim(x, 0));
 }
 
 const ebb_op ebb__op_kl_div = {
@@ -189,9 +186,9 @@ const ebb_op ebb__op_kl_div = {
     .arg = {"x", "y"},
     LOSS_COMMON(kl_div),
     .range = {{-2, -0.1, 0}, {0.1, 0.9, 0}},
-    EBB_SAMPLES({.in = {"3x4", "3x4"}}, {.in = {"5", "5"}, .attr = "log_target=1 sum=1"},
-                {.in = {"", ""}}, {.in = {"2x3", "2x3"}, .attr = "batch_mean=1"},
-                {.in = {"0x3", "0x3"}, .attr = "each=1"}),
+    EBB_SAMPLES({.in = {"3x4", "3x4"}}, {.in = {"5", "5"}, .attr = "log_target=1 reduction=1"},
+                {.in = {"", ""}}, {.in = {"2x3", "2x3"}, .attr = "reduction=3"},
+                {.in = {"0x3", "0x3"}, .attr = "reduction=2"}),
 };
 
 /* ---- cosine_similarity ------------------------------------------------------------------- */
@@ -250,12 +247,12 @@ const ebb_op ebb__op_cosine_similarity = {
 
 /* ---- triplet ----------------------------------------------------------------------------- */
 typedef struct triplet_attr {
-    ebb__reduction reduction;
+    int64_t reduction;
     double margin, p, eps;
     bool swap;
 } triplet_attr;
 static const ebb_attr_spec triplet_attrs[] = {
-    EBB_REDUCTION_SPECS,
+    EBB_REDUCTION_SPEC(triplet_attr, true),
     {"margin", EBB_ATTR_F64, offsetof(triplet_attr, margin), true, "0: 1"},
     {"p", EBB_ATTR_F64, offsetof(triplet_attr, p), true, "of the norm; 0: 2"},
     {"eps", EBB_ATTR_F64, offsetof(triplet_attr, eps), true, "added to differences; 0: 1e-6"},
@@ -286,7 +283,7 @@ static void triplet_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in,
     ebb_tensor *near = distance(v, k, in[0], in[1]), *far = distance(v, k, in[0], in[2]);
     if (k->swap) far = EBB_EMIT(v, minimum, NULL, far, distance(v, k, in[1], in[2]));
     ebb_tensor *each = short_of(v, or_one(k->margin), ebb__rule_sub(v, far, near));
-    out[0] = ebb__reduction_of(v, &k->reduction, each);
+    out[0] = ebb__reduction_of(v, k->reduction, each);
 }
 
 const ebb_op ebb__op_triplet = {
@@ -299,7 +296,7 @@ const ebb_op ebb__op_triplet = {
     LOSS_COMMON(triplet),
     EBB_SAMPLES({.in = {"3x4", "3x4", "3x4"}, .attr = "margin=20"},
                 {.in = {"5", "5", "5"}, .attr = "margin=30 p=3"},
-                {.in = {"2x3", "2x3", "2x3"}, .attr = "margin=20 swap=1 sum=1"},
-                {.in = {"2x3x4", "2x3x4", "2x3x4"}, .attr = "margin=20 each=1"},
-                {.in = {"0x3", "0x3", "0x3"}, .attr = "sum=1"}),
+                {.in = {"2x3", "2x3", "2x3"}, .attr = "margin=20 swap=1 reduction=1"},
+                {.in = {"2x3x4", "2x3x4", "2x3x4"}, .attr = "margin=20 reduction=2"},
+                {.in = {"0x3", "0x3", "0x3"}, .attr = "reduction=1"}),
 };

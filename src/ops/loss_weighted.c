@@ -107,13 +107,13 @@ static ebb_tensor *sum_of_classes(ebb_vjp *v, const classes *k, ebb_tensor *x)
 }
 
 typedef struct weighted_attr {
-    ebb__reduction reduction;
+    int64_t reduction;
     double label_smoothing;
     bool ignore;
     int64_t ignore_index;
 } weighted_attr;
 typedef struct weighted_nll_attr {
-    ebb__reduction reduction;
+    int64_t reduction;
     bool ignore;
     int64_t ignore_index;
 } weighted_nll_attr;
@@ -125,13 +125,13 @@ typedef struct weighted_nll_attr {
             "read where ignore is set"                                                         \
     }
 static const ebb_attr_spec weighted_attrs[] = {
-    EBB_REDUCTION_SPECS,
+    EBB_REDUCTION_SPEC(weighted_attr, true),
     {"label_smoothing", EBB_ATTR_F64, offsetof(weighted_attr, label_smoothing), true,
      "in [0, 1]: how much of the target is spread over all classes"},
     IGNORE_SPECS(weighted_attr),
     {0}};
 static const ebb_attr_spec weighted_nll_attrs[] = {
-    EBB_REDUCTION_SPECS, IGNORE_SPECS(weighted_nll_attr), {0}};
+    EBB_REDUCTION_SPEC(weighted_nll_attr, true), IGNORE_SPECS(weighted_nll_attr), {0}};
 
 static bool check_smoothing(ebb_vjp *v, double s)
 {
@@ -174,10 +174,10 @@ static ebb_tensor *weighted_loss(ebb_vjp *v, const weighted_attr *a, ebb_tensor 
         level = EBB_EMIT(v, masked_fill, &zero, sum_of_classes(v, &k, level), label[1]);
         each = ebb__rule_sub(v, each, ebb__rule_scale(v, level, s / (double)k.n));
     }
-    if (v->status == EBB_OK) v->status = ebb__reduction_check(&a->reduction);
-    if (a->reduction.each) return each;
+    if (v->status == EBB_OK) v->status = ebb__reduction_check(a->reduction);
+    if (a->reduction == EBB_REDUCTION_NONE) return each;
     ebb_tensor *total = ebb__rule_sum(v, each, EBB_ALL);
-    if (a->reduction.sum) return total;
+    if (a->reduction == EBB_REDUCTION_SUM) return total;
     /* Where nothing counts the mean is NaN, but no gradient is. */
     double one = 1, none = NAN;
     ebb_tensor *n = ebb__rule_sum(v, w, EBB_ALL), *empty = EBB_EMIT(v, logical_not, NULL, n);
@@ -204,8 +204,9 @@ static void nll_weighted_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const
 }
 
 #define WEIGHTED_SAMPLES                                                                       \
-    EBB_SAMPLES({.in = {"4x5", "i64:4<5", "5"}}, {.in = {"5", "u8:<5", "5"}, .attr = "sum=1"}, \
-                {.in = {"2x3x4", "i32:2x4<3", "3"}, .attr = "each=1"},                         \
+    EBB_SAMPLES({.in = {"4x5", "i64:4<5", "5"}},                                               \
+                {.in = {"5", "u8:<5", "5"}, .attr = "reduction=1"},                            \
+                {.in = {"2x3x4", "i32:2x4<3", "3"}, .attr = "reduction=2"},                    \
                 {.in = {"6x3", "i64:6<3", "3"}, .attr = "ignore=1 ignore_index=1"},            \
                 {.in = {"2x2", "i64:2<2", "2"}})
 const ebb_op ebb__op_cross_entropy_weighted = {
@@ -242,11 +243,11 @@ const ebb_op ebb__op_nll_weighted = {
 
 /* ---- cross_entropy_soft ------------------------------------------------------------------ */
 typedef struct soft_attr {
-    ebb__reduction reduction;
+    int64_t reduction;
     double label_smoothing;
 } soft_attr;
 static const ebb_attr_spec soft_attrs[] = {
-    EBB_REDUCTION_SPECS,
+    EBB_REDUCTION_SPEC(soft_attr, true),
     {"label_smoothing", EBB_ATTR_F64, offsetof(soft_attr, label_smoothing), true,
      "in [0, 1]: how much of the target is spread over all classes"},
     {0}};
@@ -272,7 +273,7 @@ static void soft_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, in
     ebb_tensor *log_p = EBB_EMIT(v, log_softmax, &k.axis, in[0]);
     if (weight != EBB_NONE) log_p = ebb__rule_mul(v, log_p, spread_weight(v, &k, weight));
     ebb_tensor *each = sum_of_classes(v, &k, ebb__weighed(v, target, log_p));
-    out[0] = ebb__reduction_of(v, &a->reduction, EBB_EMIT(v, neg, NULL, each));
+    out[0] = ebb__reduction_of(v, a->reduction, EBB_EMIT(v, neg, NULL, each));
 }
 
 const ebb_op ebb__op_cross_entropy_soft = {
@@ -291,18 +292,13 @@ const ebb_op ebb__op_cross_entropy_soft = {
     .bound = EBB_BOUND_MEMORY,
     .compose = soft_compose,
     .range = {{0}, {0.1, 0.9, 0}, {0.2, 2, 0}},
-    EBB_SAMPLES({.in = {"4x5", "4x5", "-"}},
-                {.in = {"5", "5", "5"}, .attr = "label_smoothing=0.1"},
-                {.in = {"2x3x4", "2x3x4", "3"}, .attr = "each=1"},
-                {.in = {"2x3", "2x3", "-"}, .attr = "sum=1"}, {.in = {"1x1", "1x1", "1"}}),
+    EBB_SAMPLES(
+        {.in = {"4x5", "4x5", "-"}}, {.in = {"5", "5", "5"}, .attr = "label_smoothing=0.1"},
+        {.in = {"2x3x4", "2x3x4", "3"}, .attr = "reduction=2"},
+        {.in = {"2x3", "2x3", "-"}, .attr = "reduction=1"}, {.in = {"1x1", "1x1", "1"}}),
 };
 
 /* ---- bce_with_logits_weighted ------------------------------------------------------------ */
-typedef struct bce_weighted_attr {
-    ebb__reduction reduction;
-} bce_weighted_attr;
-static const ebb_attr_spec bce_weighted_attrs[] = {EBB_REDUCTION_SPECS, {0}};
-
 /* weight (1 - y) x - weight (1 + (pos_weight - 1) y) log(sigmoid(x)) */
 static void bce_weighted_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in,
                                  int32_t n_in, const void *attr)
@@ -325,7 +321,7 @@ static void bce_weighted_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const
     }
     ebb_tensor *each = ebb__rule_sub(v, miss, log_p);
     if (weight != EBB_NONE) each = ebb__rule_mul(v, each, weight);
-    out[0] = ebb__reduction_of(v, attr, each);
+    out[0] = ebb__reduction_of(v, ebb__reduction(attr), each);
 }
 
 const ebb_op ebb__op_bce_with_logits_weighted = {
@@ -337,14 +333,11 @@ const ebb_op ebb__op_bce_with_logits_weighted = {
     .n_out = 1,
     .optional = 1u << 2 | 1u << 3,
     .arg = {"x", "y", "weight", "pos_weight"},
-    .attr_bytes = sizeof(bce_weighted_attr),
-    .options_bytes = sizeof(bce_weighted_attr),
-    .attrs = bce_weighted_attrs,
-    .options = "bce_with_logits_weighted",
+    EBB_REDUCTION_ONLY(bce_with_logits_weighted),
     .bound = EBB_BOUND_MEMORY,
     .compose = bce_weighted_compose,
     .range = {{0}, {0.1, 0.9, 0}, {0.2, 2, 0}, {0.2, 2, 0}},
     EBB_SAMPLES({.in = {"3x4", "3x4", "-", "4"}}, {.in = {"3x4", "3x4", "3x1", "-"}},
-                {.in = {"5", "5", "5", "5"}, .attr = "sum=1"}, {.in = {"", "", "-", "-"}},
-                {.in = {"2x3", "2x3", "3", "-"}, .attr = "each=1"}),
+                {.in = {"5", "5", "5", "5"}, .attr = "reduction=1"}, {.in = {"", "", "-", "-"}},
+                {.in = {"2x3", "2x3", "3", "-"}, .attr = "reduction=2"}),
 };

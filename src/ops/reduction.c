@@ -2,18 +2,24 @@
  * SPDX-License-Identifier: MIT */
 #include "ops/reduction.h"
 
-ebb_status ebb__reduction_check(const ebb__reduction *r)
+const ebb_attr_spec ebb__reduction_specs[] = {EBB_REDUCTION_SPEC(ebb__reduction_attr, true),
+                                              {0}};
+
+ebb_status ebb__reduction_check(int64_t reduction)
 {
-    if (!r->sum || !r->each) return EBB_OK;
-    return ebb__fail(EBB_E_RANGE, "sum and each are both set, one is allowed");
+    if (reduction >= EBB_REDUCTION_MEAN && reduction <= EBB_REDUCTION_NONE) return EBB_OK;
+    return ebb__fail(
+        EBB_E_RANGE, "reduction is %lld, mean (%d), sum (%d) and none (%d) are allowed",
+        (long long)reduction, EBB_REDUCTION_MEAN, EBB_REDUCTION_SUM, EBB_REDUCTION_NONE);
 }
 
-ebb_tensor *ebb__reduction_of(ebb_vjp *v, const ebb__reduction *r, ebb_tensor *each)
+ebb_tensor *ebb__reduction_of(ebb_vjp *v, int64_t reduction, ebb_tensor *each)
 {
-    if (v->status == EBB_OK) v->status = ebb__reduction_check(r);
+    if (v->status == EBB_OK) v->status = ebb__reduction_check(reduction);
     if (v->status != EBB_OK) return NULL;
-    if (r->each) return each;
-    return r->sum ? ebb__rule_sum(v, each, EBB_ALL) : ebb__rule_mean(v, each, EBB_ALL);
+    if (reduction == EBB_REDUCTION_NONE) return each;
+    return reduction == EBB_REDUCTION_SUM ? ebb__rule_sum(v, each, EBB_ALL)
+                                          : ebb__rule_mean(v, each, EBB_ALL);
 }
 
 ebb_tensor *ebb__weighed(ebb_vjp *v, ebb_tensor *weight, ebb_tensor *x)

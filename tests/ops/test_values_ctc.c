@@ -20,8 +20,9 @@ static void values_and_gradients_agree_with_pytorch(void **state)
     ebb_tensor *lp = ebb_log_softmax(leaf, 2);
     ebb_tensor *targets = WHOLE(EBB_SHAPE(3, 2), 1, 1, 2, 3, 1, 2);
     ebb_tensor *steps = WHOLE(EBB_SHAPE(3), 5, 4, 1), *labels = WHOLE(EBB_SHAPE(3), 2, 1, 2);
-    ebb_ctc_options each = {.each = true}, zero = {.zero_infinity = true}, sum = zero;
-    sum.sum = true;
+    ebb_ctc_options each = {.reduction = EBB_REDUCTION_NONE}, zero = {.zero_infinity = true},
+                    sum = zero;
+    sum.reduction = EBB_REDUCTION_SUM;
     EXPECT(ebb_ctc(lp, targets, steps, labels, &each), 1e-14, 3.862363783820773,
            3.0490328869257155, INFINITY);
     EXPECT(ebb_ctc(lp, targets, steps, labels, &zero), 1e-14, 1.660071592945367);

@@ -33,7 +33,7 @@ static void an_impossible_class_without_a_target_costs_nothing(void **state)
     EXPECT(ebb_cross_entropy_soft(logits, MAT(EBB_SHAPE(1, 3), 0, 1, 0), EBB_NONE, NULL), 0,
            INF);
     ebb_tensor *x = LEAF(-INF, -2);
-    y = ebb_kl_div(x, VEC(0, 1), &(ebb_kl_div_options){.sum = true});
+    y = ebb_kl_div(x, VEC(0, 1), &(ebb_kl_div_options){.reduction = EBB_REDUCTION_SUM});
     EXPECT(y, 0, 2);
     GOOD(case_backward_sum(y));
     EXPECT_GRAD(x, 0, 0, -1);
@@ -74,10 +74,10 @@ static void losses_of_nothing_are_nan_as_means_and_zero_as_sums(void **state)
     EXPECT(ebb_mse(none, none), 0, NAN);
     EXPECT(ebb_l1(none, none), 0, NAN);
     EXPECT(ebb_cross_entropy(none, labels, NULL), 0, NAN);
-    EXPECT(ebb_huber(none, none, &(ebb_huber_options){.sum = true}), 0, 0);
-    EXPECT(
-        ebb_nll_weighted(none, labels, VEC(1, 1, 1), &(ebb_nll_weighted_options){.sum = true}),
-        0, 0);
+    EXPECT(ebb_huber(none, none, &(ebb_huber_options){.reduction = EBB_REDUCTION_SUM}), 0, 0);
+    EXPECT(ebb_nll_weighted(none, labels, VEC(1, 1, 1),
+                            &(ebb_nll_weighted_options){.reduction = EBB_REDUCTION_SUM}),
+           0, 0);
 }
 
 static void cosines_of_short_vectors_in_16_bits(void **state)

@@ -149,7 +149,7 @@ static void weighted_losses_agree_with_pytorch(void **state)
     ebb_tensor *x = MAT(EBB_SHAPE(2, 3), 1, 2, 3, 0.5, -1, 2), *w = VEC(1, 2, 0.5);
     ebb_tensor *label = ebb_cast(VEC(2, 0), EBB_I64);
     ebb_cross_entropy_weighted_options smooth = {.label_smoothing = 0.1}, left = smooth,
-                                       each = {.each = true};
+                                       each = {.reduction = EBB_REDUCTION_NONE};
     left.ignore = true, left.ignore_index = 0;
     EXPECT(ebb_cross_entropy_weighted(x, label, w, NULL), 1e-15, 1.2967428525862317);
     EXPECT(ebb_cross_entropy_weighted(x, label, w, &smooth), 1e-15, 1.4730954654132837);
@@ -175,12 +175,14 @@ static void losses_made_of_formulas_agree_with_pytorch(void **state)
     EBB_SCOPE(scope);
     ebb_tensor *a = VEC(0.1, -2, 3), *b = VEC(0, 0, 1);
     EXPECT(ebb_huber(a, b, &(ebb_huber_options){.delta = 0.7}), 1e-15, 0.7716666666666665);
-    EXPECT(ebb_huber(a, b, &(ebb_huber_options){.each = true}), 1e-14, 0.005, 1.5, 1.5);
+    EXPECT(ebb_huber(a, b, &(ebb_huber_options){.reduction = EBB_REDUCTION_NONE}), 1e-14, 0.005,
+           1.5, 1.5);
     EXPECT(ebb_hinge(VEC(2, -2, 0.5), VEC(1, 1, -1), NULL), 1e-15, 1.5);
     EXPECT(ebb_hinge_embedding(a, VEC(1, -1, -1), NULL), 1e-15, 3.1 / 3);
     ebb_tensor *p = MAT(EBB_SHAPE(2, 2), 0.2, 0.8, 0, 1);
     ebb_tensor *q = ebb_log(MAT(EBB_SHAPE(2, 2), 0.5, 0.5, 0.25, 0.75));
-    ebb_kl_div_options batch = {.batch_mean = true}, logs = {.log_target = true, .sum = true};
+    ebb_kl_div_options batch = {.reduction = EBB_REDUCTION_BATCH_MEAN},
+                       logs = {.log_target = true, .reduction = EBB_REDUCTION_SUM};
     EXPECT(ebb_kl_div(q, p, NULL), 1e-15, 0.12010670736838458);
     EXPECT(ebb_kl_div(q, p, &batch), 1e-15, 0.24021341473676916);
     EXPECT(ebb_kl_div(q, ebb_log(MAT(EBB_SHAPE(2, 2), 0.2, 0.8, 0.1, 0.9)), &logs), 1e-14,

@@ -52,9 +52,37 @@ def classes(g):
     g.case("nll", F.nll_loss, "1x2", i(1))
 
 
+def reductions(g):
+    for name, fn in {"mse": F.mse_loss, "l1": F.l1_loss, "smooth_l1": F.smooth_l1_loss}.items():
+        reduced(g, name, fn, "2x3", "2x3")
+    p, t = torch.sigmoid(wave("2x3")), torch.sigmoid(wave("2x3", 1))
+    reduced(g, "bce", F.binary_cross_entropy, p, t)
+    reduced(g, "bce_with_logits", F.binary_cross_entropy_with_logits, wave("2x3"), t)
+    reduced(g, "bce_with_logits", F.binary_cross_entropy_with_logits, f(800, -800, 30), f(0, 1, 0.5))
+    ids = i(0, 2, 1, 1, shape=(2, 2))
+    for name, fn in {"cross_entropy": F.cross_entropy, "nll": F.nll_loss}.items():
+        reduced(g, name, fn, "2x3x2", ids)
+        reduced(
+            g,
+            name,
+            lambda x, y, reduction: fn(x, y, ignore_index=1, reduction=reduction),
+            "2x3x2",
+            ids,
+            attr="ignore=1 ignore_index=1",
+        )
+    reduced(
+        g,
+        "cross_entropy",
+        lambda x, y, reduction: F.cross_entropy(x, y, label_smoothing=0.3, reduction=reduction),
+        "3x4",
+        i(0, 3, 1),
+        attr="label_smoothing=0.3",
+    )
+
+
 def reduced(g, name, fn, *inputs, attr="", fixed=()):
     """The mean, the sum, each."""
-    for option, reduction in (("", "mean"), ("sum=1", "sum"), ("each=1", "none")):
+    for option, reduction in (("", "mean"), ("reduction=1", "sum"), ("reduction=2", "none")):
         g.case(
             name,
             lambda *t: fn(*t, reduction=reduction),
@@ -103,7 +131,7 @@ def formulas(g):
         target.log(),
         attr="log_target=1",
     )
-    g.case("kl_div", lambda x, y: F.kl_div(x, y, reduction="batchmean"), logs, target, attr="batch_mean=1")
+    g.case("kl_div", lambda x, y: F.kl_div(x, y, reduction="batchmean"), logs, target, attr="reduction=3")
     g.case("kl_div", F.kl_div, f(-1, -2), f(0.5, 0), fixed=(1,))
     for x, y, a in (
         ("3x4", "3x4", 1),
@@ -237,8 +265,8 @@ def alignments(g):
         x = torch.log_softmax(wave(f"{t}x{n}x{c}"), 2)
         for option, end in (
             ("", lambda e: (e / lengths.clamp(min=1)).mean()),
-            ("sum=1", torch.sum),
-            ("each=1", lambda e: e),
+            ("reduction=1", torch.sum),
+            ("reduction=2", lambda e: e),
         ):
             g.case(
                 "ctc",
@@ -259,7 +287,7 @@ def alignments(g):
         "ctc",
         lambda lp, y, il, tl: torch.tensor([float("inf")], dtype=torch.float64),
         *impossible,
-        attr="each=1",
+        attr="reduction=2",
     )
     g.case("ctc", lambda lp, y, il, tl: lp.sum() * 0, *impossible, attr="zero_infinity=1")
 
@@ -267,6 +295,7 @@ def alignments(g):
 def write(g):
     pairs(g)
     classes(g)
+    reductions(g)
     formulas(g)
     weighted(g)
     alignments(g)
