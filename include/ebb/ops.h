@@ -1013,8 +1013,8 @@ EBB_API EBB_NODISCARD ebb_status ebb_min(ebb_tensor **values_out, ebb_tensor **i
  *   axis       along which is summed */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_cumsum(ebb_tensor *x, int64_t axis);
 
-/* out = mean of (x - y)^2, a scalar; x and y have one shape. A weight for each element:
- * reduction none, mul and mean. */
+/* out = mean of (x - y)^2, a scalar; x and y have one shape. Elements are weighed by
+ * EBB_REDUCTION_NONE, mul and mean. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_mse(ebb_tensor *x, ebb_tensor *y);
 
 typedef struct ebb_mse_options {
@@ -1026,8 +1026,8 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_mse_with(ebb_tensor *x, ebb_tensor *y,
                                                const ebb_mse_options *options);
 
 /* out = -mean(y log(x) + (1 - y) log(1 - x)) of probabilities x, logarithms no lower than
- * -100; the gradient at x = y in {0, 1} is 0. bce_with_logits keeps more digits. A weight
- * for each element: reduction none, mul and mean. */
+ * -100; the gradient at x = y in {0, 1} is 0. bce_with_logits keeps more digits. Elements
+ * are weighed by EBB_REDUCTION_NONE, mul and mean. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_bce(ebb_tensor *x, ebb_tensor *y);
 
 typedef struct ebb_bce_options {
