@@ -14,7 +14,8 @@ want() { # the text in what the command prints
 }
 
 list=$("$ebb" ops) || fail "ops failed"
-public=$(grep -c '^EBB_API EBB_NODISCARD .*[^_](' "$EBB_SOURCE_DIR/include/ebb/ops.h")
+# Variants in place (NAME_) and with options (NAME_with) stand with their operation.
+public=$(grep '^EBB_API EBB_NODISCARD .*[^_](' "$EBB_SOURCE_DIR/include/ebb/ops.h" | grep -vc '_with(')
 listed=$(wc -l <<<"$list")
 [ "$listed" = "$public" ] || fail "$listed operations are listed, the header has $public"
 want "matmul" "$list"
@@ -29,6 +30,9 @@ want "* shapes: (3, 4), (3, 4) give (3, 4)" "$entry"
 want "* cost there: 144 bytes" "$entry"
 want "* in place: ebb_mul_" "$entry"
 want "flop" "$("$ebb" ops matmul)"
+entry=$("$ebb" ops mse) || fail "ops mse failed"
+want "ebb_tensor *ebb_mse(ebb_tensor *x, ebb_tensor *y);" "$entry"
+want "ebb_tensor *ebb_mse_with(ebb_tensor *x, ebb_tensor *y, const ebb_mse_options *options);" "$entry"
 plain=$(tr -d '`' <"$EBB_SOURCE_DIR/docs/ops.md")
 while IFS= read -r line; do
     want "$line" "$plain"
