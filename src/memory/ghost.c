@@ -34,6 +34,8 @@ typedef struct ghost {
     uint32_t *mark;  /* steps: the last walk that saw it */
     uint64_t *sizes; /* of one step's outputs */
     bool *link_locked, *is_kept;
+    bool *link_held;   /* EBB__ACT_HOLD is in force */
+    uint32_t *held_by; /* vals: the output that is held for; NONE */
     uint32_t n_kept, stamp, step;
     double limit, fuel;
     bool is_protected, is_known;
@@ -51,15 +53,6 @@ static void drop(ghost *g, uint32_t id)
     if (g->o->dropped) g->o->dropped(g->o->user, g->step, g->val[id]);
     g->r.n_evictions++;
     ebb__ledger_dropped(g->l, id);
-}
-
-static void drop_early(ghost *g)
-{
-    const ebb__step *s = &g->p->steps[g->step];
-    for (uint32_t k = s->in; k < s->out + s->n_out && g->o->early; k++) {
-        uint32_t id = g->id[g->p->links[k]];
-        if (g->o->early[k] && ebb__ledger_can_drop(g->l, id)) drop(g, id);
-    }
 }
 
 static bool reserve(ghost *g, uint64_t need)
@@ -230,15 +223,28 @@ static bool materialise(ghost *g, uint32_t val)
     return true;
 }
 
-/* ---- steps ------------------------------------------------------------------------------- */
+/* ---- next uses --------------------------------------------------------------------------- */
+static double own_next(ghost *g, uint32_t val)
+{
+    const ebb__program *p = g->p;
+    uint32_t *u = &g->nexts[val];
+    while (*u < p->use[val + 1] && p->uses[*u] <= g->step) ++*u;
+    return *u < p->use[val + 1] ? axis_at(g, p->uses[*u]) : EBB__NEXT_NONE;
+}
+
+/* What is held for an output is needed when that is. */
 static void next_set(ghost *g, uint32_t val)
 {
     const ebb__program *p = g->p;
     if (!g->is_known) return;
-    uint32_t *u = &g->nexts[val];
-    while (*u < p->use[val + 1] && p->uses[*u] <= g->step) ++*u;
-    double at = *u < p->use[val + 1] ? axis_at(g, p->uses[*u]) : EBB__NEXT_NONE;
-    ebb__ledger_set_next(g->l, g->id[val], at);
+    double at = own_next(g, val), with = at;
+    if (g->held_by[val] != NONE) with = fmin(at, own_next(g, g->held_by[val]));
+    ebb__ledger_set_next(g->l, g->id[val], with);
+    const ebb__step *s = &p->steps[p->made[val]];
+    for (uint32_t k = s->in; k < s->in + s->n_in; k++)
+        if (g->link_held[k] && g->held_by[p->links[k]] == val)
+            ebb__ledger_set_next(g->l, g->id[p->links[k]],
+                                 fmin(at, own_next(g, p->links[k])));
 }
 
 /* The backward pass begins: what is alive learns its next use. */
@@ -253,6 +259,60 @@ static void know(ghost *g)
     }
 }
 
+/* ---- acts -------------------------------------------------------------------------------- */
+static void hold_begin(ghost *g, uint32_t link)
+{
+    const ebb__step *s = &g->p->steps[g->step];
+    if (!s->n_out || s->kind != EBB__STEP_RUN) return;
+    uint32_t val = g->p->links[link];
+    g->link_held[link] = true;
+    g->held_by[val] = ebb__step_out(g->p, g->step)[0];
+    ebb__ledger_use(g->l, g->id[val]);
+    next_set(g, val);
+}
+
+/* val is gone. */
+static void hold_end(ghost *g, uint32_t val)
+{
+    const ebb__step *s = &g->p->steps[g->p->made[val]];
+    if (g->p->links[s->out] != val) return;
+    for (uint32_t k = s->in; k < s->in + s->n_in; k++) {
+        if (!g->link_held[k]) continue;
+        uint32_t held = g->p->links[k];
+        g->link_held[k] = false;
+        if (g->held_by[held] == val) g->held_by[held] = NONE;
+        ebb__ledger_unuse(g->l, g->id[held]);
+    }
+}
+
+/* What is made from val. */
+static bool make_again(ghost *g, uint32_t val)
+{
+    const ebb__program *p = g->p;
+    for (uint32_t u = p->use[val]; u < p->use[val + 1] && p->uses[u] < g->step; u++) {
+        const ebb__step *s = &p->steps[p->uses[u]];
+        for (uint32_t k = s->out; k < s->out + s->n_out && s->kind == EBB__STEP_RUN; k++)
+            if (is_wanted(g, p->links[k]) && !materialise(g, p->links[k])) return false;
+    }
+    return true;
+}
+
+static bool acts(ghost *g)
+{
+    const ebb__step *s = &g->p->steps[g->step];
+    for (uint32_t k = s->in; k < s->out + s->n_out && g->o->early; k++) {
+        uint32_t act = g->o->early[k], id = g->id[g->p->links[k]];
+        bool is_input = k < s->out;
+        if (is_input && (act & EBB__ACT_HOLD)) hold_begin(g, k);
+        if ((act & EBB__ACT_DROP) && ebb__ledger_can_drop(g->l, id)) drop(g, id);
+    }
+    for (uint32_t k = s->in; k < s->out && g->o->early; k++)
+        if ((g->o->early[k] & EBB__ACT_AGAIN) && !make_again(g, g->p->links[k])) return false;
+    if (g->n_kept) keep_end(g);
+    return true;
+}
+
+/* ---- steps ------------------------------------------------------------------------------- */
 static ebb_status outputs_add(ghost *g)
 {
     const ebb__step *s = &g->p->steps[g->step];
@@ -306,9 +366,12 @@ static ebb_status step_run(ghost *g)
     const uint32_t *in = ebb__step_in(g->p, g->step);
     for (uint32_t i = 0; i < s->n_in; i++) ebb__ledger_touch(g->l, g->id[in[i]]);
     if (s->kind != EBB__STEP_PIN) inputs_unlock(g, g->step);
-    drop_early(g);
-    for (uint32_t k = 0; k < s->n_gone; k++)
-        ebb__ledger_unuse(g->l, g->id[g->p->links[s->gone + k]]);
+    if (!acts(g)) return EBB_OK;
+    for (uint32_t k = 0; k < s->n_gone; k++) {
+        uint32_t val = g->p->links[s->gone + k];
+        ebb__ledger_unuse(g->l, g->id[val]);
+        hold_end(g, val);
+    }
     return EBB_OK;
 }
 
@@ -331,6 +394,8 @@ static size_t tables(ghost *g, char *base)
         {&g->sizes, vals * sizeof *g->sizes},
         {&g->link_locked, links * sizeof *g->link_locked},
         {&g->is_kept, vals * sizeof *g->is_kept},
+        {&g->link_held, links * sizeof *g->link_held},
+        {&g->held_by, vals * sizeof *g->held_by},
         {&g->moves.blocks, g->o->moves && g->o->budget ? vals * sizeof *g->moves.blocks : 0},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -345,6 +410,7 @@ static ebb_status run(ghost *g)
     const ebb__program *p = g->p;
     for (uint32_t v = 0; v < p->n_vals; v++) g->nexts[v] = p->use[v];
     memset(g->val, 0xff, p->n_vals * sizeof *g->val);
+    memset(g->held_by, 0xff, p->n_vals * sizeof *g->held_by);
     ebb__ledger_set_policy(g->l, &g->policy);
     g->moves.size = g->o->budget;
     g->moves.max = p->n_vals;

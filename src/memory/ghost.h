@@ -17,6 +17,19 @@ typedef enum ebb__ghost_end {
     EBB__GHOST_LIMIT  /* it costs more than the limit */
 } ebb__ghost_end;
 
+/* What is done with a val once the step that reads or makes it at a link has run, before anything
+ * is released. It is what the order of releases alone would not lead to. */
+typedef enum ebb__act {
+    /* It is dropped: what it is made from then stays needed. */
+    EBB__ACT_DROP = 1,
+    /* (An input of a step with an output) It stays needed until that step's first output is
+     * gone, so that this can be dropped later. */
+    EBB__ACT_HOLD = 2,
+    /* (An input) What is made from it, is away and needed is made again while it is there. */
+    EBB__ACT_AGAIN = 4,
+    EBB__ACT_ALL = 7
+} ebb__act;
+
 typedef struct ebb__ghost_options {
     uint64_t budget;    /* bytes; 0: none */
     ebb__policy policy; /* all zero: ebb__policy_next */
@@ -24,9 +37,7 @@ typedef struct ebb__ghost_options {
     const double *axis;
     uint32_t known_from; /* next uses are known from this step on; 0: always */
     const float *weight; /* of vals, for ebb__ledger_set_weight; NULL: all 1 */
-    /* Of links: the val is dropped once the step that reads or makes it there has run, before
-     * anything is released: what it is made from then stays needed. NULL: none. */
-    const uint8_t *early;
+    const uint8_t *early; /* of links: ebb__act bits; NULL: none */
     double limit; /* most cost in all, in units of the program's; 0: 8 */
     bool moves;   /* the addresses too: moved_bytes, n_moves */
     /* Called with each val dropped, before and at a step; NULL: not. */

@@ -59,7 +59,7 @@ static size_t tables(ebb__planner *n, char *base)
 
 ebb_status ebb__planner_create(ebb__planner *out, const ebb__program *p, uint64_t budget)
 {
-    ebb__planner n = {.p = p, .budget = budget, .random = 1};
+    ebb__planner n = {.p = p, .budget = budget, .acts = EBB__ACT_DROP, .random = 1};
     n.block_bytes = tables(&n, NULL) + 16;
     EBB_TRY(ebb__bound_create(&n.bound, p, budget));
     n.block = ebb__alloc(&p->allocator, n.block_bytes, 16);
@@ -161,6 +161,13 @@ static uint32_t below(ebb__planner *n, uint32_t most)
     return (uint32_t)((next_random(n) >> 32) * most >> 32);
 }
 
+/* One of those that the plan may make use of, DROP as often as the others. */
+static uint8_t act_draw(ebb__planner *n)
+{
+    if (n->acts == EBB__ACT_DROP || below(n, 2)) return EBB__ACT_DROP;
+    return below(n, 2) ? EBB__ACT_HOLD : EBB__ACT_AGAIN;
+}
+
 /* A few vals, mostly ones that the best run dropped, are to go sooner or later than now; of any
  * 8 tries one begins anew, with all weights drawn, because small changes end in a hollow. */
 static void weights_draw(ebb__planner *n)
@@ -178,7 +185,7 @@ static void weights_draw(ebb__planner *n)
     else
         memset(n->early, 0, n->p->n_links);
     for (uint32_t i = 0; i < n_changes; i++) {
-        if (below(n, 4) == 0) n->early[below(n, n->p->n_links)] ^= 1;
+        if (below(n, 4) == 0) n->early[below(n, n->p->n_links)] ^= act_draw(n);
         if (is_new) continue;
         bool is_dropped = n->n_dropped && below(n, 4);
         uint32_t v = is_dropped ? n->dropped[below(n, n->n_dropped)] : below(n, n_vals);

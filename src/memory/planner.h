@@ -32,6 +32,7 @@ void ebb__plan_options(ebb__ghost_options *out, const ebb__plan *plan, uint64_t 
 typedef struct ebb__planner {
     const ebb__program *p;
     uint64_t budget;
+    uint8_t acts; /* that the plan may have: EBB__ACT_DROP, or EBB__ACT_ALL where it is set */
     ebb__plan best;
     ebb__bound bound;
     uint32_t candidate;        /* the next one; beyond the last: local search */
