@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-enum { NONE = UINT32_MAX };
+enum { NONE = UINT32_MAX, RELAX_MAX = 256 }; /* of one step: where recipes cost nothing */
 
 typedef struct ghost {
     const ebb__program *p;
@@ -36,7 +36,9 @@ typedef struct ghost {
     bool *link_locked, *is_kept;
     bool *link_held;   /* EBB__ACT_HOLD is in force */
     uint32_t *held_by; /* vals: the output that is held for; NONE */
-    uint32_t n_kept, stamp, step;
+    uint32_t *again_first, *again_next; /* steps: the first val to make again there; vals: the
+                                         * next; NONE */
+    uint32_t n_kept, n_stack, n_relaxed, stamp, step;
     double limit, fuel;
     bool is_protected, is_known;
     ebb__moves moves;
@@ -47,7 +49,7 @@ static double axis_at(const ghost *g, uint32_t step)
     return g->o->axis ? g->o->axis[step] : g->p->time[step];
 }
 
-/* ---- room -------------------------------------------------------------------------------- */
+/* ---- locks and room -------------------------------------------------------------------------------- */
 static void drop(ghost *g, uint32_t id)
 {
     if (g->o->dropped) g->o->dropped(g->o->user, g->step, g->val[id]);
@@ -55,11 +57,49 @@ static void drop(ghost *g, uint32_t id)
     ebb__ledger_dropped(g->l, id);
 }
 
+static bool is_resident(const ghost *g, uint32_t val)
+{
+    return ebb__ledger_is_resident(g->l, g->id[val]);
+}
+
+/* Each step is at most once in the making, so what it has locked is kept by link. */
+static void inputs_lock(ghost *g, uint32_t step)
+{
+    const ebb__step *s = &g->p->steps[step];
+    for (uint32_t k = s->in; k < s->in + s->n_in; k++) {
+        uint32_t val = g->p->links[k];
+        if (g->link_locked[k] || !is_resident(g, val)) continue;
+        g->link_locked[k] = true;
+        ebb__ledger_lock(g->l, g->id[val]);
+    }
+}
+
+static void inputs_unlock(ghost *g, uint32_t step)
+{
+    const ebb__step *s = &g->p->steps[step];
+    for (uint32_t k = s->in; k < s->in + s->n_in; k++) {
+        if (!g->link_locked[k]) continue;
+        g->link_locked[k] = false;
+        ebb__ledger_unlock(g->l, g->id[g->p->links[k]]);
+    }
+}
+
+/* The last resort: what rebuilds below the one at hand have gathered may go and be made again. */
+static bool relax(ghost *g)
+{
+    if (g->is_protected || g->n_stack < 2 || ++g->n_relaxed > RELAX_MAX) return false;
+    for (uint32_t i = 0; i + 1 < g->n_stack; i++) inputs_unlock(g, g->p->made[g->stack[i]]);
+    inputs_lock(g, g->p->made[g->stack[g->n_stack - 1]]);
+    return true;
+}
+
 static bool reserve(ghost *g, uint64_t need)
 {
     uint64_t budget = g->o->budget;
     for (uint64_t used; budget && (used = ebb__ledger_resident_bytes(g->l)) + need > budget;) {
         uint32_t id = ebb__ledger_victim(g->l, used + need - budget);
+        if (id == EBB__LEDGER_NONE && relax(g))
+            id = ebb__ledger_victim(g->l, used + need - budget);
         if (id == EBB__LEDGER_NONE) {
             g->r.end = EBB__GHOST_SHORT;
             g->r.short_bytes = used + need - budget;
@@ -108,34 +148,7 @@ static bool spend(ghost *g, double cost)
     return false;
 }
 
-/* ---- locks ------------------------------------------------------------------------------- */
-static bool is_resident(const ghost *g, uint32_t val)
-{
-    return ebb__ledger_is_resident(g->l, g->id[val]);
-}
-
-/* Each step is at most once in the making, so what it has locked is kept by link. */
-static void inputs_lock(ghost *g, uint32_t step)
-{
-    const ebb__step *s = &g->p->steps[step];
-    for (uint32_t k = s->in; k < s->in + s->n_in; k++) {
-        uint32_t val = g->p->links[k];
-        if (g->link_locked[k] || !is_resident(g, val)) continue;
-        g->link_locked[k] = true;
-        ebb__ledger_lock(g->l, g->id[val]);
-    }
-}
-
-static void inputs_unlock(ghost *g, uint32_t step)
-{
-    const ebb__step *s = &g->p->steps[step];
-    for (uint32_t k = s->in; k < s->in + s->n_in; k++) {
-        if (!g->link_locked[k]) continue;
-        g->link_locked[k] = false;
-        ebb__ledger_unlock(g->l, g->id[g->p->links[k]]);
-    }
-}
-
+/* ---- protected mode ---------------------------------------------------------------------- */
 static void keep(ghost *g, uint32_t val)
 {
     if (!g->is_protected || g->is_kept[val]) return;
@@ -206,17 +219,17 @@ static bool rerun(ghost *g, uint32_t val)
 /* Makes val resident. The stack holds vals whose recipes have their resident inputs locked. */
 static bool materialise(ghost *g, uint32_t val)
 {
-    uint32_t n = 0;
     if (is_resident(g, val)) return true;
-    g->stack[n++] = val;
-    while (n) {
-        uint32_t top = g->stack[n - 1];
+    g->stack[0] = val;
+    g->n_stack = 1;
+    while (g->n_stack) {
+        uint32_t top = g->stack[g->n_stack - 1];
         inputs_lock(g, g->p->made[top]);
         uint32_t missing = ebb__ledger_first_missing(g->l, g->id[top]);
         if (missing != EBB__LEDGER_NONE)
-            g->stack[n++] = g->val[missing];
+            g->stack[g->n_stack++] = g->val[missing];
         else if (rerun(g, top))
-            n--;
+            g->n_stack--;
         else
             return false;
     }
@@ -285,29 +298,17 @@ static void hold_end(ghost *g, uint32_t val)
     }
 }
 
-/* What is made from val. */
-static bool make_again(ghost *g, uint32_t val)
-{
-    const ebb__program *p = g->p;
-    for (uint32_t u = p->use[val]; u < p->use[val + 1] && p->uses[u] < g->step; u++) {
-        const ebb__step *s = &p->steps[p->uses[u]];
-        for (uint32_t k = s->out; k < s->out + s->n_out && s->kind == EBB__STEP_RUN; k++)
-            if (is_wanted(g, p->links[k]) && !materialise(g, p->links[k])) return false;
-    }
-    return true;
-}
-
 static bool acts(ghost *g)
 {
     const ebb__step *s = &g->p->steps[g->step];
     for (uint32_t k = s->in; k < s->out + s->n_out && g->o->early; k++) {
         uint32_t act = g->o->early[k], id = g->id[g->p->links[k]];
-        bool is_input = k < s->out;
-        if (is_input && (act & EBB__ACT_HOLD)) hold_begin(g, k);
+        if ((act & EBB__ACT_HOLD) && k < s->out) hold_begin(g, k);
         if ((act & EBB__ACT_DROP) && ebb__ledger_can_drop(g->l, id)) drop(g, id);
     }
-    for (uint32_t k = s->in; k < s->out && g->o->early; k++)
-        if ((g->o->early[k] & EBB__ACT_AGAIN) && !make_again(g, g->p->links[k])) return false;
+    if (!g->o->again) return true;
+    for (uint32_t v = g->again_first[g->step]; v != NONE; v = g->again_next[v])
+        if (is_wanted(g, v) && !materialise(g, v)) return false;
     if (g->n_kept) keep_end(g);
     return true;
 }
@@ -340,6 +341,7 @@ static bool step_prepare(ghost *g)
     const ebb__step *s = &g->p->steps[g->step];
     const uint32_t *in = ebb__step_in(g->p, g->step), *out = ebb__step_out(g->p, g->step);
     g->fuel = 4 * missing_cost(g, g->step) + 8 * s->cost;
+    g->n_relaxed = 0;
     for (uint32_t i = 0; i < s->n_in;) {
         if (g->is_protected) inputs_lock(g, g->step);
         bool was_there = is_resident(g, in[i]);
@@ -396,6 +398,8 @@ static size_t tables(ghost *g, char *base)
         {&g->is_kept, vals * sizeof *g->is_kept},
         {&g->link_held, links * sizeof *g->link_held},
         {&g->held_by, vals * sizeof *g->held_by},
+        {&g->again_first, g->o->again ? p->n_steps * sizeof *g->again_first : 0},
+        {&g->again_next, g->o->again ? vals * sizeof *g->again_next : 0},
         {&g->moves.blocks, g->o->moves && g->o->budget ? vals * sizeof *g->moves.blocks : 0},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -405,12 +409,25 @@ static size_t tables(ghost *g, char *base)
     return at;
 }
 
+static void again_lists_make(ghost *g)
+{
+    if (!g->o->again) return;
+    memset(g->again_first, 0xff, g->p->n_steps * sizeof *g->again_first);
+    for (uint32_t v = g->p->n_vals; v-- > 0;) {
+        uint32_t at = g->o->again[v];
+        if (!at || at >= g->p->n_steps) continue;
+        g->again_next[v] = g->again_first[at];
+        g->again_first[at] = v;
+    }
+}
+
 static ebb_status run(ghost *g)
 {
     const ebb__program *p = g->p;
     for (uint32_t v = 0; v < p->n_vals; v++) g->nexts[v] = p->use[v];
     memset(g->val, 0xff, p->n_vals * sizeof *g->val);
     memset(g->held_by, 0xff, p->n_vals * sizeof *g->held_by);
+    again_lists_make(g);
     ebb__ledger_set_policy(g->l, &g->policy);
     g->moves.size = g->o->budget;
     g->moves.max = p->n_vals;

@@ -18,16 +18,13 @@ typedef enum ebb__ghost_end {
 } ebb__ghost_end;
 
 /* What is done with a val once the step that reads or makes it at a link has run, before anything
- * is released. It is what the order of releases alone would not lead to. */
+ * is released. */
 typedef enum ebb__act {
     /* It is dropped: what it is made from then stays needed. */
     EBB__ACT_DROP = 1,
-    /* (An input of a step with an output) It stays needed until that step's first output is
-     * gone, so that this can be dropped later. */
-    EBB__ACT_HOLD = 2,
-    /* (An input) What is made from it, is away and needed is made again while it is there. */
-    EBB__ACT_AGAIN = 4,
-    EBB__ACT_ALL = 7
+    /* An input of a step with outputs: it stays needed until the first of these is gone, so
+     * that this can be dropped later. */
+    EBB__ACT_HOLD = 2
 } ebb__act;
 
 typedef struct ebb__ghost_options {
@@ -38,6 +35,9 @@ typedef struct ebb__ghost_options {
     uint32_t known_from; /* next uses are known from this step on; 0: always */
     const float *weight; /* of vals, for ebb__ledger_set_weight; NULL: all 1 */
     const uint8_t *early; /* of links: ebb__act bits; NULL: none */
+    /* Of vals: the step after which it is made again before anything is released, if it is away
+     * and needed; 0: none. NULL: no val. */
+    const uint32_t *again;
     double limit; /* most cost in all, in units of the program's; 0: 8 */
     bool moves;   /* the addresses too: moved_bytes, n_moves */
     /* Called with each val dropped, before and at a step; NULL: not. */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PASSES = 300, PASSES_AT_ONCE = 20, FIRST_SEARCH = 200, STALE_SEARCH = 2000 };
+enum { PASSES = 300, PASSES_AT_ONCE = 20, FIRST_SEARCH = 6000, STALE_SEARCH = 6000, WALK = 200 };
 
 static const float bytes_powers[] = {1, 0.5F, 1.5F, 2, 3};
 static const float horizon_powers[] = {1, 0.5F, 0.25F, 2, 4};
@@ -24,6 +24,8 @@ enum {
     N_FIXED = 3, /* policies that look at no axis */
     N_CANDIDATES = N_FIXED + N_BYTES * N_HORIZON * N_MIX
 };
+
+static const double UNFINISHED = 1e100;
 
 static double now_ns(void)
 {
@@ -42,13 +44,18 @@ static size_t tables(ebb__planner *n, char *base)
     } all[] = {
         {&n->axis, axis},
         {&n->best.axis, axis},
-        {&n->weights, vals * sizeof(float)},
-        {&n->best.weights, vals * sizeof(float)},
+        {&n->advice.weights, vals * sizeof(float)},
+        {&n->walk.weights, vals * sizeof(float)},
+        {&n->best.advice.weights, vals * sizeof(float)},
+        {&n->advice.again, vals * sizeof(uint32_t)},
+        {&n->walk.again, vals * sizeof(uint32_t)},
+        {&n->best.advice.again, vals * sizeof(uint32_t)},
         {&n->dropped, vals * sizeof(uint32_t)},
         {&n->changed, vals * sizeof(uint32_t)},
         {&n->seen, vals},
-        {&n->early, links},
-        {&n->best.early, links},
+        {&n->advice.early, links},
+        {&n->walk.early, links},
+        {&n->best.advice.early, links},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (base) *(void **)all[i].table = base + at;
@@ -59,7 +66,7 @@ static size_t tables(ebb__planner *n, char *base)
 
 ebb_status ebb__planner_create(ebb__planner *out, const ebb__program *p, uint64_t budget)
 {
-    ebb__planner n = {.p = p, .budget = budget, .acts = EBB__ACT_DROP, .random = 1};
+    ebb__planner n = {.p = p, .budget = budget, .random = 1};
     n.block_bytes = tables(&n, NULL) + 16;
     EBB_TRY(ebb__bound_create(&n.bound, p, budget));
     n.block = ebb__alloc(&p->allocator, n.block_bytes, 16);
@@ -83,13 +90,34 @@ void ebb__planner_destroy(ebb__planner *n)
     n->block = NULL;
 }
 
+static void options_make(ebb__ghost_options *out, const ebb__policy *policy, const double *axis,
+                         const ebb__advice *advice, uint64_t budget)
+{
+    *out = (ebb__ghost_options){.budget = budget, .policy = *policy, .axis = axis};
+    if (!advice) return;
+    out->weight = advice->weights;
+    out->early = advice->early;
+    out->again = advice->again;
+}
+
 void ebb__plan_options(ebb__ghost_options *out, const ebb__plan *plan, uint64_t budget)
 {
-    *out = (ebb__ghost_options){.budget = budget,
-                                .policy = plan->policy,
-                                .axis = plan->axis,
-                                .weight = plan->is_weighted ? plan->weights : NULL,
-                                .early = plan->is_weighted ? plan->early : NULL};
+    options_make(out, &plan->policy, plan->axis, plan->is_advised ? &plan->advice : NULL,
+                 budget);
+}
+
+static void advice_copy(const ebb__planner *n, ebb__advice *to, const ebb__advice *from)
+{
+    memcpy(to->weights, from->weights, n->p->n_vals * sizeof *to->weights);
+    memcpy(to->again, from->again, n->p->n_vals * sizeof *to->again);
+    memcpy(to->early, from->early, n->p->n_links);
+}
+
+static void advice_clear(const ebb__planner *n, ebb__advice *a)
+{
+    for (uint32_t v = 0; v < n->p->n_vals; v++) a->weights[v] = 1;
+    memset(a->again, 0, n->p->n_vals * sizeof *a->again);
+    memset(a->early, 0, n->p->n_links);
 }
 
 /* ---- one candidate ----------------------------------------------------------------------- */
@@ -102,49 +130,53 @@ static void note_dropped(void *user, uint32_t step, uint32_t val)
     n->changed[n->n_changed++] = val;
 }
 
-/* Runs it; keeps it where it is cheaper than the best. */
-static ebb_status attempt(ebb__planner *n, const ebb__policy *policy, double mix,
-                          bool is_weighted)
+/* Runs it, given up beyond `most` in cost; keeps it where it is cheaper than the best. *cost is more
+ * than that of any run that gets through where it does not, and the more the earlier it ends. */
+static ebb_status attempt(double *cost, ebb__planner *n, const ebb__policy *policy, double mix,
+                          bool is_advised, double most)
 {
-    double base = n->p->cost,
-           most = n->best.result.end == EBB__GHOST_DONE ? n->best.result.cost / base : 0;
-    ebb__ghost_options o = {.budget = n->budget,
-                            .policy = *policy,
-                            .axis = n->axis,
-                            .weight = is_weighted ? n->weights : NULL,
-                            .early = is_weighted ? n->early : NULL,
-                            .limit = base > 0 ? most : 0,
-                            .dropped = note_dropped,
-                            .user = n};
+    double base = n->p->cost;
+    ebb__ghost_options o;
+    options_make(&o, policy, n->axis, is_advised ? &n->advice : NULL, n->budget);
+    if (base > 0 && most < UNFINISHED) o.limit = most / base;
+    o.dropped = note_dropped;
+    o.user = n;
     ebb__ghost_result r;
     n->n_changed = 0;
     memset(n->seen, 0, n->p->n_vals);
     EBB_TRY(ebb__ghost_run(&r, n->p, &o));
     n->n_tried++;
-    if (r.end != EBB__GHOST_DONE || r.cost >= n->best.result.cost) return EBB_OK;
+    bool is_through = r.end == EBB__GHOST_DONE;
+    *cost = is_through ? r.cost : UNFINISHED * (1 + n->p->n_steps - r.step);
+    if (!is_through || r.cost >= n->best.result.cost) return EBB_OK;
     n->best.result = r;
     n->best.policy = *policy;
     n->best.mix = mix;
-    n->best.is_weighted = is_weighted;
+    n->best.is_advised = is_advised;
     memcpy(n->best.axis, n->axis, ((size_t)n->p->n_steps + 1) * sizeof *n->axis);
-    if (is_weighted) memcpy(n->best.weights, n->weights, n->p->n_vals * sizeof *n->weights);
-    if (is_weighted) memcpy(n->best.early, n->early, n->p->n_links);
+    if (is_advised) advice_copy(n, &n->best.advice, &n->advice);
     memcpy(n->dropped, n->changed, n->n_changed * sizeof *n->changed);
     n->n_dropped = n->n_changed;
     return EBB_OK;
 }
 
-static ebb_status portfolio(ebb__planner *n, uint32_t i)
+static ebb__policy candidate_of(double *mix, uint32_t i)
 {
     const ebb__policy fixed[N_FIXED] = {
         ebb__policy_h_dtr, ebb__policy_msps, {EBB__BACK_ABOVE, EBB__HORIZON_STALE, 1, 1, 1}};
-    double mix = i < N_FIXED ? 1 : mixes[(i - N_FIXED) % N_MIX];
-    ebb__bound_axis(n->axis, &n->bound, mix);
-    if (i < N_FIXED) return attempt(n, &fixed[i], mix, false);
+    *mix = i < N_FIXED ? 1 : mixes[(i - N_FIXED) % N_MIX];
+    if (i < N_FIXED) return fixed[i];
     uint32_t k = (i - N_FIXED) / N_MIX;
-    ebb__policy policy = {EBB__BACK_ABOVE, EBB__HORIZON_KNOWN, 1, bytes_powers[k % N_BYTES],
-                          horizon_powers[k / N_BYTES]};
-    return attempt(n, &policy, mix, false);
+    return (ebb__policy){EBB__BACK_ABOVE, EBB__HORIZON_KNOWN, 1, bytes_powers[k % N_BYTES],
+                         horizon_powers[k / N_BYTES]};
+}
+
+static ebb_status portfolio(ebb__planner *n, uint32_t i)
+{
+    double mix, cost;
+    ebb__policy policy = candidate_of(&mix, i);
+    ebb__bound_axis(n->axis, &n->bound, mix);
+    return attempt(&cost, n, &policy, mix, false, n->best.result.cost);
 }
 
 static uint64_t next_random(ebb__planner *n)
@@ -161,51 +193,110 @@ static uint32_t below(ebb__planner *n, uint32_t most)
     return (uint32_t)((next_random(n) >> 32) * most >> 32);
 }
 
-/* One of those that the plan may make use of, DROP as often as the others. */
-static uint8_t act_draw(ebb__planner *n)
+/* Local search begins from the best, or, where that has led nowhere for a while, from the plain
+ * policy or any candidate of the portfolio: small changes end in a hollow. */
+static void walk_begin(ebb__planner *n)
 {
-    if (n->acts == EBB__ACT_DROP || below(n, 2)) return EBB__ACT_DROP;
-    return below(n, 2) ? EBB__ACT_HOLD : EBB__ACT_AGAIN;
+    uint32_t turn = n->n_since / WALK;
+    bool is_best = n->best.result.end == EBB__GHOST_DONE && turn % 3 == 0;
+    n->walk_policy = ebb__policy_next;
+    n->walk_mix = 1;
+    if (is_best) {
+        n->walk_policy = n->best.policy;
+        n->walk_mix = n->best.mix;
+    } else if (turn % 3 == 2) {
+        n->walk_policy = candidate_of(&n->walk_mix, below(n, N_CANDIDATES));
+    }
+    ebb__bound_axis(n->axis, &n->bound, n->walk_mix);
+    if (is_best) memcpy(n->axis, n->best.axis, ((size_t)n->p->n_steps + 1) * sizeof *n->axis);
+    if (is_best && n->best.is_advised)
+        advice_copy(n, &n->walk, &n->best.advice);
+    else
+        advice_clear(n, &n->walk);
+    n->walk_cost = is_best ? n->best.result.cost : (double)INFINITY;
 }
 
-/* A few vals, mostly ones that the best run dropped, are to go sooner or later than now; of any
- * 8 tries one begins anew, with all weights drawn, because small changes end in a hollow. */
-static void weights_draw(ebb__planner *n)
+/* Mostly one that the best run dropped. */
+static uint32_t val_draw(ebb__planner *n)
+{
+    bool is_dropped = n->n_dropped && below(n, 4);
+    return is_dropped ? n->dropped[below(n, n->n_dropped)] : below(n, n->p->n_vals);
+}
+
+static void weight_draw(ebb__planner *n)
 {
     static const float factors[] = {0.01F, 0.25F, 0.5F, 0.8F, 1.25F, 2, 4, 100};
-    enum { N_FACTORS = sizeof factors / sizeof *factors };
-    uint32_t n_vals = n->p->n_vals, n_changes = 1 + below(n, 1 + below(n, 8));
-    bool is_new = n->best.result.end != EBB__GHOST_DONE || n->n_since % 8 == 7;
-    for (uint32_t v = 0; v < n_vals; v++) {
-        n->weights[v] = n->best.is_weighted ? n->best.weights[v] : 1;
-        if (is_new) n->weights[v] = factors[below(n, N_FACTORS)];
-    }
-    if (n->best.is_weighted && !is_new)
-        memcpy(n->early, n->best.early, n->p->n_links);
+    float *w = &n->advice.weights[val_draw(n)];
+    *w = fminf(fmaxf(*w * factors[below(n, sizeof factors / sizeof *factors)], 1e-6F), 1e6F);
+}
+
+/* At the last step before `at` that reads or makes it. */
+static void drop_before(ebb__planner *n, uint32_t val, uint32_t at)
+{
+    const ebb__program *p = n->p;
+    uint32_t last = p->made[val];
+    for (uint32_t u = p->use[val]; u < p->use[val + 1] && p->uses[u] < at; u++) last = p->uses[u];
+    const ebb__step *s = &p->steps[last];
+    for (uint32_t k = s->in; k < s->out + s->n_out; k++)
+        if (p->links[k] == val) n->advice.early[k] |= EBB__ACT_DROP;
+}
+
+/* A val away is made again at some step; often it is the better for being dropped before. */
+static void again_draw(ebb__planner *n)
+{
+    const ebb__program *p = n->p;
+    uint32_t v = val_draw(n), *again = &n->advice.again[v];
+    uint32_t from = p->made[v] + 1, to = p->left[v] < p->n_steps ? p->left[v] : p->n_steps;
+    if (from >= to) return;
+    *again = *again && below(n, 2) ? 0 : from + below(n, to - from);
+    if (*again && below(n, 2)) drop_before(n, v, *again);
+}
+
+static void act_draw(ebb__planner *n)
+{
+    uint32_t kind = n->has_all_acts ? below(n, 4) : 0;
+    if (kind == 3)
+        again_draw(n);
     else
-        memset(n->early, 0, n->p->n_links);
-    for (uint32_t i = 0; i < n_changes; i++) {
-        if (below(n, 4) == 0) n->early[below(n, n->p->n_links)] ^= act_draw(n);
-        if (is_new) continue;
-        bool is_dropped = n->n_dropped && below(n, 4);
-        uint32_t v = is_dropped ? n->dropped[below(n, n->n_dropped)] : below(n, n_vals);
-        float w = n->weights[v] * factors[below(n, N_FACTORS)];
-        n->weights[v] = fminf(fmaxf(w, 1e-6F), 1e6F);
+        n->advice.early[below(n, n->p->n_links)] ^= kind < 2 ? EBB__ACT_DROP : EBB__ACT_HOLD;
+}
+
+/* What had no effect gathers, and is in the way when it comes to have one. */
+static void advice_thin(ebb__planner *n)
+{
+    for (uint32_t k = 0; k < n->p->n_links; k++)
+        if (below(n, 4) == 0) n->advice.early[k] = 0;
+    for (uint32_t v = 0; v < n->p->n_vals; v++) {
+        if (below(n, 4) == 0) n->advice.weights[v] = 1;
+        if (below(n, 4) == 0) n->advice.again[v] = 0;
     }
 }
 
+/* A few changes. */
+static void advice_draw(ebb__planner *n)
+{
+    uint32_t n_changes = 1 + below(n, 1 + below(n, 8));
+    advice_copy(n, &n->advice, &n->walk);
+    if (below(n, 4) == 0) advice_thin(n);
+    for (uint32_t i = 0; i < n_changes; i++)
+        if (below(n, n->has_all_acts ? 2 : 5) == 0)
+            act_draw(n);
+        else
+            weight_draw(n);
+}
+
+/* What is as good is taken, too: that leads out of hollows without a rim. */
 static ebb_status search(ebb__planner *n)
 {
-    weights_draw(n);
-    double before = n->best.result.cost;
-    bool is_first = n->best.result.end != EBB__GHOST_DONE;
-    ebb__policy policy = is_first ? ebb__policy_next : n->best.policy;
-    if (is_first)
-        ebb__bound_axis(n->axis, &n->bound, 1);
-    else
-        memcpy(n->axis, n->best.axis, ((size_t)n->p->n_steps + 1) * sizeof *n->axis);
-    EBB_TRY(attempt(n, &policy, is_first ? 1 : n->best.mix, true));
-    n->n_since = n->best.result.cost < before ? 0 : n->n_since + 1;
+    double before = n->best.result.cost, cost;
+    if (n->n_since % WALK == 0) walk_begin(n);
+    advice_draw(n);
+    EBB_TRY(attempt(&cost, n, &n->walk_policy, n->walk_mix, true, n->walk_cost));
+    if (cost <= n->walk_cost) {
+        n->walk_cost = cost;
+        advice_copy(n, &n->walk, &n->advice);
+    }
+    n->n_since = n->best.result.cost < before ? 1 : n->n_since + 1;
     return EBB_OK;
 }
 

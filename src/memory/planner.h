@@ -16,14 +16,20 @@
 #include "memory/bound.h"
 #include "memory/ghost.h"
 
+/* On single vals; ghost.h says what each means. */
+typedef struct ebb__advice {
+    float *weights;  /* of vals */
+    uint8_t *early;  /* of links */
+    uint32_t *again; /* of vals */
+} ebb__advice;
+
 typedef struct ebb__plan {
     ebb__ghost_result result; /* end != EBB__GHOST_DONE: none found yet */
     ebb__policy policy;
-    double mix; /* of the axis, ebb__bound_axis; 1: time */
-    bool is_weighted;
-    double *axis;   /* n_steps + 1 */
-    float *weights; /* vals; use where is_weighted */
-    uint8_t *early; /* of links, ghost.h; use where is_weighted */
+    double mix;      /* of the axis, ebb__bound_axis; 1: time */
+    bool is_advised; /* else without advice */
+    double *axis;    /* n_steps + 1 */
+    ebb__advice advice;
 } ebb__plan;
 
 /* What ebb__ghost_run takes to repeat it; points into it. */
@@ -32,7 +38,9 @@ void ebb__plan_options(ebb__ghost_options *out, const ebb__plan *plan, uint64_t 
 typedef struct ebb__planner {
     const ebb__program *p;
     uint64_t budget;
-    uint8_t acts; /* that the plan may have: EBB__ACT_DROP, or EBB__ACT_ALL where it is set */
+    /* Set it where the driver can do all that advice may ask for; else it has EBB__ACT_DROP
+     * alone. */
+    bool has_all_acts;
     ebb__plan best;
     ebb__bound bound;
     uint32_t candidate;        /* the next one; beyond the last: local search */
@@ -40,8 +48,10 @@ typedef struct ebb__planner {
     uint64_t random;
     double credit_ns, run_ns, pass_ns; /* time not used yet; what a run, a pass takes */
     double *axis;                      /* of the candidate at hand */
-    float *weights;
-    uint8_t *early;
+    ebb__advice advice;                /* the same */
+    ebb__policy walk_policy;           /* where local search is */
+    double walk_mix, walk_cost;
+    ebb__advice walk;
     uint32_t *dropped; /* vals that the best run dropped, each once */
     uint32_t *changed; /* the same of the run at hand */
     uint8_t *seen;
