@@ -34,8 +34,8 @@ typedef struct ghost {
     uint32_t *mark;  /* steps: the last walk that saw it */
     uint64_t *sizes; /* of one step's outputs */
     bool *link_locked, *is_kept;
-    bool *link_held;   /* EBB__ACT_HOLD is in force */
-    uint32_t *held_by; /* vals: the output that is held for; NONE */
+    bool *link_held;                    /* EBB__ACT_HOLD is in force */
+    uint32_t *held_by;                  /* vals: the output that is held for; NONE */
     uint32_t *again_first, *again_next; /* steps: the first val to make again there; vals: the
                                          * next; NONE */
     uint32_t n_kept, n_stack, n_relaxed, stamp, step;
@@ -256,8 +256,7 @@ static void next_set(ghost *g, uint32_t val)
     const ebb__step *s = &p->steps[p->made[val]];
     for (uint32_t k = s->in; k < s->in + s->n_in; k++)
         if (g->link_held[k] && g->held_by[p->links[k]] == val)
-            ebb__ledger_set_next(g->l, g->id[p->links[k]],
-                                 fmin(at, own_next(g, p->links[k])));
+            ebb__ledger_set_next(g->l, g->id[p->links[k]], fmin(at, own_next(g, p->links[k])));
 }
 
 /* The backward pass begins: what is alive learns its next use. */

@@ -32,8 +32,8 @@ typedef struct ebb__ghost_options {
     ebb__policy policy; /* all zero: ebb__policy_next */
     /* Where the axis of next uses is at each step, n_steps + 1, not falling; NULL: time. */
     const double *axis;
-    uint32_t known_from; /* next uses are known from this step on; 0: always */
-    const float *weight; /* of vals, for ebb__ledger_set_weight; NULL: all 1 */
+    uint32_t known_from;  /* next uses are known from this step on; 0: always */
+    const float *weight;  /* of vals, for ebb__ledger_set_weight; NULL: all 1 */
     const uint8_t *early; /* of links: ebb__act bits; NULL: none */
     /* Of vals: the step after which it is made again before anything is released, if it is away
      * and needed; 0: none. NULL: no val. */

@@ -8,11 +8,12 @@
 #include "memory/planner.h"
 
 #include "base/error.h"
+#include "memory/chain.h"
 
 #include <string.h>
 #include <time.h>
 
-enum { PASSES = 300, PASSES_AT_ONCE = 20, FIRST_SEARCH = 6000, STALE_SEARCH = 6000, WALK = 200 };
+enum { PASSES = 300, PASSES_AT_ONCE = 20, WALK = 200, SMALL = 64 };
 
 static const float bytes_powers[] = {1, 0.5F, 1.5F, 2, 3};
 static const float horizon_powers[] = {1, 0.5F, 0.25F, 2, 4};
@@ -22,7 +23,8 @@ enum {
     N_HORIZON = sizeof horizon_powers / sizeof *horizon_powers,
     N_MIX = sizeof mixes / sizeof *mixes,
     N_FIXED = 3, /* policies that look at no axis */
-    N_CANDIDATES = N_FIXED + N_BYTES * N_HORIZON * N_MIX
+    N_AXIS = N_BYTES * N_HORIZON * N_MIX,
+    N_CANDIDATES = N_FIXED + N_AXIS
 };
 
 static const double UNFINISHED = 1e100;
@@ -179,6 +181,21 @@ static ebb_status portfolio(ebb__planner *n, uint32_t i)
     return attempt(&cost, n, &policy, mix, false, n->best.result.cost);
 }
 
+/* The schedule of a chain with a snapshot fewer, as many, one more than there seems to be room for. */
+static ebb_status chain(ebb__planner *n)
+{
+    static const ebb__policy by_weight = {EBB__BACK_ONE, EBB__HORIZON_ONE, 0, 0, 0};
+    ebb__bound_axis(n->axis, &n->bound, 1);
+    for (int more = -1; more <= 1; more++) {
+        bool is_made;
+        double cost;
+        advice_clear(n, &n->advice);
+        EBB_TRY(ebb__chain_weights(&is_made, n->advice.weights, n->p, n->budget, more));
+        if (is_made) EBB_TRY(attempt(&cost, n, &by_weight, 1, true, n->best.result.cost));
+    }
+    return EBB_OK;
+}
+
 static uint64_t next_random(ebb__planner *n)
 {
     /* xorshift64*: Marsaglia 2003, Vigna 2016. */
@@ -193,18 +210,25 @@ static uint32_t below(ebb__planner *n, uint32_t most)
     return (uint32_t)((next_random(n) >> 32) * most >> 32);
 }
 
+/* Where a run takes microseconds. */
+static bool is_small(const ebb__planner *n)
+{
+    return n->p->n_links <= SMALL;
+}
+
 /* Local search begins from the best, or, where that has led nowhere for a while, from the plain
  * policy or any candidate of the portfolio: small changes end in a hollow. */
 static void walk_begin(ebb__planner *n)
 {
     uint32_t turn = n->n_since / WALK;
-    bool is_best = n->best.result.end == EBB__GHOST_DONE && turn % 3 == 0;
+    bool is_best =
+        n->best.result.end == EBB__GHOST_DONE && (is_small(n) ? turn % 3 == 0 : turn % 4 != 3);
     n->walk_policy = ebb__policy_next;
     n->walk_mix = 1;
     if (is_best) {
         n->walk_policy = n->best.policy;
         n->walk_mix = n->best.mix;
-    } else if (turn % 3 == 2) {
+    } else if (turn % 3 == 2 || !is_small(n)) {
         n->walk_policy = candidate_of(&n->walk_mix, below(n, N_CANDIDATES));
     }
     ebb__bound_axis(n->axis, &n->bound, n->walk_mix);
@@ -235,7 +259,8 @@ static void drop_before(ebb__planner *n, uint32_t val, uint32_t at)
 {
     const ebb__program *p = n->p;
     uint32_t last = p->made[val];
-    for (uint32_t u = p->use[val]; u < p->use[val + 1] && p->uses[u] < at; u++) last = p->uses[u];
+    for (uint32_t u = p->use[val]; u < p->use[val + 1] && p->uses[u] < at; u++)
+        last = p->uses[u];
     const ebb__step *s = &p->steps[last];
     for (uint32_t k = s->in; k < s->out + s->n_out; k++)
         if (p->links[k] == val) n->advice.early[k] |= EBB__ACT_DROP;
@@ -313,8 +338,8 @@ static bool is_done(const ebb__planner *n)
     if (n->candidate < N_CANDIDATES)
         return b->result.n_evictions == 0 && n->candidate > 0 &&
                b->result.end == EBB__GHOST_DONE;
-    if (b->result.end != EBB__GHOST_DONE) return n->n_since >= FIRST_SEARCH;
-    return !b->result.n_rebuilt || n->n_since >= STALE_SEARCH;
+    if (b->result.end == EBB__GHOST_DONE && !b->result.n_rebuilt) return true;
+    return n->n_since >= (is_small(n) ? 30 : b->result.end == EBB__GHOST_DONE ? 10 : 1) * WALK;
 }
 
 static bool wants_passes(const ebb__planner *n)
@@ -331,6 +356,7 @@ static ebb_status piece(ebb__planner *n)
         n->pass_ns = now_ns() - from;
         return EBB_OK;
     }
+    if (n->candidate == 0) EBB_TRY(chain(n));
     if (n->candidate < N_CANDIDATES)
         EBB_TRY(portfolio(n, n->candidate++));
     else
