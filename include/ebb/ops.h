@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-/* out = x + y, elementwise; shapes broadcast as in NumPy. */
+/* out = x + y, elementwise, x or y of bools; shapes broadcast as in NumPy. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_add(ebb_tensor *x, ebb_tensor *y);
 
 EBB_API EBB_NODISCARD ebb_status ebb_add_(ebb_tensor *x, ebb_tensor *y);
@@ -38,7 +38,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_sub(ebb_tensor *x, ebb_tensor *y);
 
 EBB_API EBB_NODISCARD ebb_status ebb_sub_(ebb_tensor *x, ebb_tensor *y);
 
-/* out = x * y, elementwise; shapes broadcast as in NumPy. */
+/* out = x * y, elementwise, x and y of bools; shapes broadcast as in NumPy. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_mul(ebb_tensor *x, ebb_tensor *y);
 
 EBB_API EBB_NODISCARD ebb_status ebb_mul_(ebb_tensor *x, ebb_tensor *y);
@@ -58,7 +58,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_abs(ebb_tensor *x);
 
 EBB_API EBB_NODISCARD ebb_status ebb_abs_(ebb_tensor *x);
 
-/* out = -1, 0 or 1; NaN stays NaN. */
+/* out = -1, 0 or 1; NaN stays NaN, a bool as it is. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_sign(ebb_tensor *x);
 
 EBB_API EBB_NODISCARD ebb_status ebb_sign_(ebb_tensor *x);
@@ -150,14 +150,16 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_mul_scalar(ebb_tensor *x, double a);
 
 EBB_API EBB_NODISCARD ebb_status ebb_mul_scalar_(ebb_tensor *x, double a);
 
-/* out = x^a, f32 or f64; the gradient is 0 where a = 0.
+/* out = x^a; the gradient is 0 where a = 0. Whole numbers stay whole (and wrap) where a is,
+ * which must not be negative then; else they give f32.
  *   a          a number; whole for integer tensors */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_pow_scalar(ebb_tensor *x, double a);
 
 EBB_API EBB_NODISCARD ebb_status ebb_pow_scalar_(ebb_tensor *x, double a);
 
-/* out = x^y, elementwise, f32 or f64; shapes broadcast as in NumPy. The gradient of x is 0
- * where y = 0, that of y is 0 where x = 0 and y >= 0. */
+/* out = x^y, elementwise; shapes broadcast as in NumPy. The gradient of x is 0 where y = 0,
+ * that of y is 0 where x = 0 and y >= 0. Whole numbers stay whole: they wrap, and with y < 0
+ * all but 1 and -1 give 0. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_pow(ebb_tensor *x, ebb_tensor *y);
 
 EBB_API EBB_NODISCARD ebb_status ebb_pow_(ebb_tensor *x, ebb_tensor *y);
@@ -465,7 +467,7 @@ EBB_API EBB_NODISCARD ebb_status ebb_minimum_(ebb_tensor *x, ebb_tensor *y);
 EBB_API EBB_NODISCARD ebb_tensor *ebb_cast(ebb_tensor *x, ebb_dtype dtype);
 
 /* out[..., i, j] = sum over l of x[..., i, l] * y[..., l, j]; batch axes broadcast and
- * vectors count as one row (x) or one column (y), as in NumPy. */
+ * vectors count as one row (x) or one column (y), as in NumPy; whole numbers wrap. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_matmul(ebb_tensor *x, ebb_tensor *y);
 
 /* out[..., j] = sum over i of x[..., i] * w[j, i] + b[j]; w is (out, in).
@@ -1120,8 +1122,17 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_index_add(ebb_tensor *x, ebb_tensor *index
 /* out[i..., :] = w[index[i...], :]; index has any shape, negative ones count from the end. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_embedding(ebb_tensor *w, ebb_tensor *index);
 
+typedef struct ebb_embedding_options {
+    bool padding; /* the row padding_idx of w gets no gradient */
+    int64_t padding_idx; /* read where padding is set; negative: from the end */
+    uint64_t reserved[4]; /* zero */
+} ebb_embedding_options;
+/* ebb_embedding with options. */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_embedding_with(ebb_tensor *w, ebb_tensor *index,
+                                                     const ebb_embedding_options *options);
+
 /* out[i..., j] = 1 where j = index[i...], else 0; i64.
- *   n_classes  length of the new axis */
+ *   n_classes  length of the new axis; 0 or -1: one more than the largest index */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_one_hot(ebb_tensor *index, int64_t n_classes);
 
 /* The places where x is not 0, in C order: i64 (count, rank of x), one row of coordinates
@@ -1353,6 +1364,8 @@ EBB_API EBB_NODISCARD ebb_status ebb_hardtanh_(ebb_tensor *x,
 
 /* out = min(max(x, 0), 6); the gradient at 0 and 6 is 0. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_relu6(ebb_tensor *x);
+
+EBB_API EBB_NODISCARD ebb_status ebb_relu6_(ebb_tensor *x);
 
 /* out = min(max(x + 3, 0), 6) / 6; the gradient at -3 and 3 is 0. */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_hardsigmoid(ebb_tensor *x);
@@ -1665,6 +1678,43 @@ typedef struct ebb_ctc_options {
 EBB_API EBB_NODISCARD ebb_tensor *ebb_ctc(ebb_tensor *log_probs, ebb_tensor *targets,
                                           ebb_tensor *input_lengths, ebb_tensor *target_lengths,
                                           const ebb_ctc_options *options);
+
+/* out[i, j, ...] = the element of x, in C order, at offset + i strides[0] + j strides[1] +
+ * ...; a view whose elements may overlap, their gradients add up.
+ *   shape      of the result
+ *   strides    one for each axis, in elements, none negative
+ *   offset     of the first element */
+EBB_API EBB_NODISCARD ebb_tensor *ebb_as_strided(ebb_tensor *x, ebb_shape shape,
+                                                 ebb_shape strides, int64_t offset);
+
+/* max_pool1d, and where in its volume, counted in C order, each maximum is: i64. max_pool1d
+ * keeps less.
+ *   kernel     length of the window */
+EBB_API EBB_NODISCARD ebb_status ebb_max_pool1d_with_indices(ebb_tensor **values_out,
+                                                             ebb_tensor **indices_out,
+                                                             ebb_tensor *x, int64_t kernel,
+                                                             const ebb_pool1d_options *options);
+
+/* max_pool2d, and where in its volume, counted in C order, each maximum is: i64. max_pool2d
+ * keeps less.
+ *   kernel_h   rows of the window
+ *   kernel_w   columns of the window */
+EBB_API EBB_NODISCARD ebb_status ebb_max_pool2d_with_indices(ebb_tensor **values_out,
+                                                             ebb_tensor **indices_out,
+                                                             ebb_tensor *x, int64_t kernel_h,
+                                                             int64_t kernel_w,
+                                                             const ebb_pool2d_options *options);
+
+/* max_pool3d, and where in its volume, counted in C order, each maximum is: i64. max_pool3d
+ * keeps less.
+ *   kernel_d   planes of the window
+ *   kernel_h   rows of the window
+ *   kernel_w   columns of the window */
+EBB_API EBB_NODISCARD ebb_status ebb_max_pool3d_with_indices(ebb_tensor **values_out,
+                                                             ebb_tensor **indices_out,
+                                                             ebb_tensor *x, int64_t kernel_d,
+                                                             int64_t kernel_h, int64_t kernel_w,
+                                                             const ebb_pool3d_options *options);
 
 /* The caller's line in messages. Arguments are evaluated first, so that a nested call cannot
  * leave its own line behind. EBB_NO_SITES: without. */
@@ -3698,6 +3748,16 @@ static inline EBB_NODISCARD ebb_tensor *ebb__embedding_at(const char *file, int3
     return result_;
 }
 #define ebb_embedding(...) ebb__embedding_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__embedding_with_at(const char *file, int32_t line,
+                                                               ebb_tensor *w, ebb_tensor *index,
+                                                               const ebb_embedding_options *options)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_embedding_with)(w, index, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_embedding_with(...) ebb__embedding_with_at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__one_hot_at(const char *file, int32_t line,
                                                         ebb_tensor *index, int64_t n_classes)
 {
@@ -4199,6 +4259,15 @@ static inline EBB_NODISCARD ebb_tensor *ebb__relu6_at(const char *file, int32_t 
     return result_;
 }
 #define ebb_relu6(...) ebb__relu6_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__relu6__at(const char *file, int32_t line,
+                                                      ebb_tensor *x)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_relu6_)(x);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_relu6_(...) ebb__relu6__at(__FILE__, __LINE__, __VA_ARGS__)
 static inline EBB_NODISCARD ebb_tensor *ebb__hardsigmoid_at(const char *file, int32_t line,
                                                             ebb_tensor *x)
 {
@@ -4772,6 +4841,64 @@ static inline EBB_NODISCARD ebb_tensor *ebb__ctc_at(const char *file, int32_t li
     return result_;
 }
 #define ebb_ctc(...) ebb__ctc_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_tensor *ebb__as_strided_at(const char *file, int32_t line,
+                                                           ebb_tensor *x, ebb_shape shape,
+                                                           ebb_shape strides, int64_t offset)
+{
+    ebb__at(file, line);
+    ebb_tensor *result_ = (ebb_as_strided)(x, shape, strides, offset);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_as_strided(...) ebb__as_strided_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__max_pool1d_with_indices_at(const char *file,
+                                                                       int32_t line,
+                                                                       ebb_tensor **values_out,
+                                                                       ebb_tensor **indices_out,
+                                                                       ebb_tensor *x,
+                                                                       int64_t kernel,
+                                                                       const ebb_pool1d_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_max_pool1d_with_indices)(values_out, indices_out, x, kernel,
+                                                       options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_max_pool1d_with_indices(...) ebb__max_pool1d_with_indices_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__max_pool2d_with_indices_at(const char *file,
+                                                                       int32_t line,
+                                                                       ebb_tensor **values_out,
+                                                                       ebb_tensor **indices_out,
+                                                                       ebb_tensor *x,
+                                                                       int64_t kernel_h,
+                                                                       int64_t kernel_w,
+                                                                       const ebb_pool2d_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_max_pool2d_with_indices)(values_out, indices_out, x, kernel_h,
+                                                       kernel_w, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_max_pool2d_with_indices(...) ebb__max_pool2d_with_indices_at(__FILE__, __LINE__, __VA_ARGS__)
+static inline EBB_NODISCARD ebb_status ebb__max_pool3d_with_indices_at(const char *file,
+                                                                       int32_t line,
+                                                                       ebb_tensor **values_out,
+                                                                       ebb_tensor **indices_out,
+                                                                       ebb_tensor *x,
+                                                                       int64_t kernel_d,
+                                                                       int64_t kernel_h,
+                                                                       int64_t kernel_w,
+                                                                       const ebb_pool3d_options *options)
+{
+    ebb__at(file, line);
+    ebb_status result_ = (ebb_max_pool3d_with_indices)(values_out, indices_out, x, kernel_d,
+                                                       kernel_h, kernel_w, options);
+    ebb__at(NULL, 0);
+    return result_;
+}
+#define ebb_max_pool3d_with_indices(...) ebb__max_pool3d_with_indices_at(__FILE__, __LINE__, __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -2764,8 +2764,28 @@ ebb_tensor *ebb_index_add(ebb_tensor *x, ebb_tensor *index, ebb_tensor *src, int
 
 ebb_tensor *ebb_embedding(ebb_tensor *w, ebb_tensor *index)
 {
+    return ebb_embedding_with(w, index, NULL);
+}
+
+struct embedding_attr {
+    bool padding;
+    int64_t padding_idx;
+};
+_Static_assert(sizeof(struct embedding_attr) == 16, "embedding");
+_Static_assert(offsetof(struct embedding_attr, padding) == 0, "embedding");
+_Static_assert(offsetof(struct embedding_attr, padding_idx) == 8, "embedding");
+ebb_tensor *ebb_embedding_with(ebb_tensor *w, ebb_tensor *index,
+                               const ebb_embedding_options *options)
+{
+    struct embedding_attr attr;
+    memset(&attr, 0, sizeof attr);
+    if (options != NULL) {
+        if (ebb__call_reserved(&ebb__op_embedding, options->reserved) != EBB_OK) return NULL;
+        attr.padding = options->padding;
+        attr.padding_idx = options->padding_idx;
+    }
     ebb_tensor *const in[] = {w, index};
-    return ebb__call1(NULL, &ebb__op_embedding, NULL, 2, in);
+    return ebb__call1(NULL, &ebb__op_embedding, &attr, 2, in);
 }
 
 struct one_hot_attr {
@@ -3241,6 +3261,12 @@ ebb_tensor *ebb_relu6(ebb_tensor *x)
 {
     ebb_tensor *const in[] = {x};
     return ebb__call1(NULL, &ebb__op_relu6, NULL, 1, in);
+}
+
+ebb_status ebb_relu6_(ebb_tensor *x)
+{
+    ebb_tensor *const in[] = {x};
+    return ebb__run_in_place(&ebb__op_relu6, "relu6_", NULL, 1, in);
 }
 
 ebb_tensor *ebb_hardsigmoid(ebb_tensor *x)
@@ -3958,4 +3984,138 @@ ebb_tensor *ebb_ctc(ebb_tensor *log_probs, ebb_tensor *targets, ebb_tensor *inpu
     }
     ebb_tensor *const in[] = {log_probs, targets, input_lengths, target_lengths};
     return ebb__call1(NULL, &ebb__op_ctc, &attr, 4, in);
+}
+
+struct as_strided_attr {
+    ebb_shape shape;
+    ebb_shape strides;
+    int64_t offset;
+};
+_Static_assert(sizeof(struct as_strided_attr) == 152, "as_strided");
+_Static_assert(offsetof(struct as_strided_attr, shape) == 0, "as_strided");
+_Static_assert(offsetof(struct as_strided_attr, strides) == 72, "as_strided");
+_Static_assert(offsetof(struct as_strided_attr, offset) == 144, "as_strided");
+ebb_tensor *ebb_as_strided(ebb_tensor *x, ebb_shape shape, ebb_shape strides, int64_t offset)
+{
+    struct as_strided_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.shape = shape;
+    attr.strides = strides;
+    attr.offset = offset;
+    ebb_tensor *const in[] = {x};
+    return ebb__call1(NULL, &ebb__op_as_strided, &attr, 1, in);
+}
+
+struct max_pool1d_with_indices_attr {
+    int64_t stride;
+    int64_t padding;
+    int64_t dilation;
+    bool ceil_mode;
+    int64_t kernel;
+};
+_Static_assert(sizeof(struct max_pool1d_with_indices_attr) == 40, "max_pool1d_with_indices");
+_Static_assert(offsetof(struct max_pool1d_with_indices_attr, stride) == 0, "max_pool1d_with_indices");
+_Static_assert(offsetof(struct max_pool1d_with_indices_attr, padding) == 8, "max_pool1d_with_indices");
+_Static_assert(offsetof(struct max_pool1d_with_indices_attr, dilation) == 16, "max_pool1d_with_indices");
+_Static_assert(offsetof(struct max_pool1d_with_indices_attr, ceil_mode) == 24, "max_pool1d_with_indices");
+_Static_assert(offsetof(struct max_pool1d_with_indices_attr, kernel) == 32, "max_pool1d_with_indices");
+ebb_status ebb_max_pool1d_with_indices(ebb_tensor **values_out, ebb_tensor **indices_out,
+                                       ebb_tensor *x, int64_t kernel,
+                                       const ebb_pool1d_options *options)
+{
+    struct max_pool1d_with_indices_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.kernel = kernel;
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_max_pool1d_with_indices, options->reserved));
+        attr.stride = options->stride;
+        attr.padding = options->padding;
+        attr.dilation = options->dilation;
+        attr.ceil_mode = options->ceil_mode;
+    }
+    ebb_tensor *const in[] = {x};
+    ebb_tensor **const out[] = {values_out, indices_out};
+    return ebb__call_outs(out, 2, &ebb__op_max_pool1d_with_indices, &attr, 1, in);
+}
+
+struct max_pool2d_with_indices_attr {
+    int64_t stride[2];
+    int64_t padding[2];
+    int64_t dilation[2];
+    bool ceil_mode;
+    int64_t kernel_h;
+    int64_t kernel_w;
+};
+_Static_assert(sizeof(struct max_pool2d_with_indices_attr) == 72, "max_pool2d_with_indices");
+_Static_assert(offsetof(struct max_pool2d_with_indices_attr, stride) == 0, "max_pool2d_with_indices");
+_Static_assert(offsetof(struct max_pool2d_with_indices_attr, padding) == 16, "max_pool2d_with_indices");
+_Static_assert(offsetof(struct max_pool2d_with_indices_attr, dilation) == 32, "max_pool2d_with_indices");
+_Static_assert(offsetof(struct max_pool2d_with_indices_attr, ceil_mode) == 48, "max_pool2d_with_indices");
+_Static_assert(offsetof(struct max_pool2d_with_indices_attr, kernel_h) == 56, "max_pool2d_with_indices");
+_Static_assert(offsetof(struct max_pool2d_with_indices_attr, kernel_w) == 64, "max_pool2d_with_indices");
+ebb_status ebb_max_pool2d_with_indices(ebb_tensor **values_out, ebb_tensor **indices_out,
+                                       ebb_tensor *x, int64_t kernel_h, int64_t kernel_w,
+                                       const ebb_pool2d_options *options)
+{
+    struct max_pool2d_with_indices_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.kernel_h = kernel_h;
+    attr.kernel_w = kernel_w;
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_max_pool2d_with_indices, options->reserved));
+        attr.stride[0] = options->stride[0];
+        attr.stride[1] = options->stride[1];
+        attr.padding[0] = options->padding[0];
+        attr.padding[1] = options->padding[1];
+        attr.dilation[0] = options->dilation[0];
+        attr.dilation[1] = options->dilation[1];
+        attr.ceil_mode = options->ceil_mode;
+    }
+    ebb_tensor *const in[] = {x};
+    ebb_tensor **const out[] = {values_out, indices_out};
+    return ebb__call_outs(out, 2, &ebb__op_max_pool2d_with_indices, &attr, 1, in);
+}
+
+struct max_pool3d_with_indices_attr {
+    int64_t stride[3];
+    int64_t padding[3];
+    int64_t dilation[3];
+    bool ceil_mode;
+    int64_t kernel_d;
+    int64_t kernel_h;
+    int64_t kernel_w;
+};
+_Static_assert(sizeof(struct max_pool3d_with_indices_attr) == 104, "max_pool3d_with_indices");
+_Static_assert(offsetof(struct max_pool3d_with_indices_attr, stride) == 0, "max_pool3d_with_indices");
+_Static_assert(offsetof(struct max_pool3d_with_indices_attr, padding) == 24, "max_pool3d_with_indices");
+_Static_assert(offsetof(struct max_pool3d_with_indices_attr, dilation) == 48, "max_pool3d_with_indices");
+_Static_assert(offsetof(struct max_pool3d_with_indices_attr, ceil_mode) == 72, "max_pool3d_with_indices");
+_Static_assert(offsetof(struct max_pool3d_with_indices_attr, kernel_d) == 80, "max_pool3d_with_indices");
+_Static_assert(offsetof(struct max_pool3d_with_indices_attr, kernel_h) == 88, "max_pool3d_with_indices");
+_Static_assert(offsetof(struct max_pool3d_with_indices_attr, kernel_w) == 96, "max_pool3d_with_indices");
+ebb_status ebb_max_pool3d_with_indices(ebb_tensor **values_out, ebb_tensor **indices_out,
+                                       ebb_tensor *x, int64_t kernel_d, int64_t kernel_h,
+                                       int64_t kernel_w, const ebb_pool3d_options *options)
+{
+    struct max_pool3d_with_indices_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.kernel_d = kernel_d;
+    attr.kernel_h = kernel_h;
+    attr.kernel_w = kernel_w;
+    if (options != NULL) {
+        EBB_TRY(ebb__call_reserved(&ebb__op_max_pool3d_with_indices, options->reserved));
+        attr.stride[0] = options->stride[0];
+        attr.stride[1] = options->stride[1];
+        attr.stride[2] = options->stride[2];
+        attr.padding[0] = options->padding[0];
+        attr.padding[1] = options->padding[1];
+        attr.padding[2] = options->padding[2];
+        attr.dilation[0] = options->dilation[0];
+        attr.dilation[1] = options->dilation[1];
+        attr.dilation[2] = options->dilation[2];
+        attr.ceil_mode = options->ceil_mode;
+    }
+    ebb_tensor *const in[] = {x};
+    ebb_tensor **const out[] = {values_out, indices_out};
+    return ebb__call_outs(out, 2, &ebb__op_max_pool3d_with_indices, &attr, 1, in);
 }

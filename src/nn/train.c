@@ -6,8 +6,11 @@
 
 #include <ebb/extend.h>
 #include <ebb/grad.h>
+#include <ebb/ops.h>
+#include <ebb/scope.h>
 
 #include <math.h>
+#include <string.h>
 
 static ebb_status set_required(const char *function, const ebb_params *p)
 {
@@ -51,9 +54,10 @@ ebb_status ebb_params_clear_grads(ebb_params *p)
 
 /* ---- clipping ---------------------------------------------------------------------------- */
 
+/* What is done to a 16-bit gradient is done by operations: `scaled` is what takes its place. */
 typedef struct mapped {
-    ebb_tensor *grad;
-    ebb_view view;
+    ebb_tensor *grad, *scaled;
+    ebb_view view, scaled_view;
 } mapped;
 
 static int64_t n_elems(const ebb_view *v)
@@ -85,9 +89,22 @@ static double sum_of_squares(const ebb_view *v)
     return total;
 }
 
-static void scale(const ebb_view *v, double factor)
+static ebb_status sum_of_half_squares(double *out, ebb_tensor *grad)
 {
+    EBB_SCOPE(scope);
+    ebb_tensor *sum = ebb_sum(ebb_square(ebb_cast(grad, EBB_F64)), EBB_ALL);
+    if (!sum) return ebb_error_status();
+    return ebb_read(out, sizeof *out, EBB_F64, sum);
+}
+
+static void scale(const mapped *m, double factor)
+{
+    const ebb_view *v = &m->view;
     const int64_t n = n_elems(v);
+    if (m->scaled) {
+        if (n > 0) memcpy(v->data, m->scaled_view.data, (size_t)n * sizeof(uint16_t));
+        return;
+    }
     float *f = v->data;
     double *d = v->data;
     if (v->dtype == EBB_F32)
@@ -96,9 +113,17 @@ static void scale(const ebb_view *v, double factor)
         for (int64_t i = 0; i < n; i++) d[i] *= factor;
 }
 
+static bool is_wide(ebb_dtype d)
+{
+    return d == EBB_F32 || d == EBB_F64;
+}
+
 static void unmap_all(const mapped *m, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) ebb_unmap(m[i].grad);
+    for (int64_t i = 0; i < n; i++) {
+        ebb_unmap(m[i].grad);
+        if (m[i].scaled) ebb_unmap(m[i].scaled);
+    }
 }
 
 /* All or none of the gradients below p. */
@@ -109,13 +134,12 @@ static ebb_status map_all(mapped *m, int64_t *n_out, ebb_params *p, uint32_t acc
         ebb_tensor *t = ebb_params_at(p, i);
         if (!ebb_has_grad(t)) continue;
         m[n].grad = ebb_grad_of(t);
-        ebb_dtype d = ebb_dtype_of(m[n].grad);
         ebb_status s = m[n].grad ? EBB_OK : ebb_error_status();
-        if (s == EBB_OK && d != EBB_F32 && d != EBB_F64)
-            s = ebb_fail(EBB_E_UNSUPPORTED,
-                         "params_clip_grad_norm: a gradient is %s, f32 and f64 can be clipped",
-                         ebb_dtype_name(d));
         if (s == EBB_OK) s = ebb_map(&m[n].view, m[n].grad, access);
+        if (s == EBB_OK && m[n].scaled) {
+            s = ebb_map(&m[n].scaled_view, m[n].scaled, EBB_MAP_READ);
+            if (s != EBB_OK) ebb_unmap(m[n].grad);
+        }
         if (s != EBB_OK) {
             unmap_all(m, n);
             return s;
@@ -131,15 +155,26 @@ static ebb_status clip(double *norm_out, mapped *m, ebb_params *p, double max_no
     int64_t n;
     double sum = 0;
     EBB_TRY(map_all(m, &n, p, EBB_MAP_READ));
-    for (int64_t i = 0; i < n; i++) sum += sum_of_squares(&m[i].view);
+    for (int64_t i = 0; i < n; i++)
+        if (is_wide(m[i].view.dtype)) sum += sum_of_squares(&m[i].view);
     unmap_all(m, n);
+    for (int64_t i = 0; i < n; i++) {
+        double part = 0;
+        if (!is_wide(m[i].view.dtype)) EBB_TRY(sum_of_half_squares(&part, m[i].grad));
+        sum += part;
+    }
     const double norm = sqrt(sum);
     if (!isfinite(norm))
         return ebb_fail(EBB_E_RANGE, "params_clip_grad_norm: the norm of the gradients is %g",
                         norm);
     if (norm > max_norm) {
+        for (int64_t i = 0; i < n; i++) {
+            if (is_wide(m[i].view.dtype)) continue;
+            m[i].scaled = ebb_mul_scalar(m[i].grad, max_norm / norm);
+            if (!m[i].scaled) return ebb_error_status();
+        }
         EBB_TRY(map_all(m, &n, p, EBB_MAP_WRITE));
-        for (int64_t i = 0; i < n; i++) scale(&m[i].view, max_norm / norm);
+        for (int64_t i = 0; i < n; i++) scale(&m[i], max_norm / norm);
         unmap_all(m, n);
     }
     if (norm_out) *norm_out = norm;

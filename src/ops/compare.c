@@ -250,11 +250,13 @@ EBB_MAP_ROWS(2, minimum, NUMBER, EBB_SAME, x < y ? x : y)
 static ebb_status maximum_forward(const ebb__call *c)
 {
     ebb_dtype d = c->in[0].dtype;
+    if (d == EBB_BOOL) return ebb__op_logical_or.forward(c);
     return ebb__map(c, ebb__dtype_is_float(d) ? maximum_float_rows[d] : maximum_rows[d], NULL);
 }
 static ebb_status minimum_forward(const ebb__call *c)
 {
     ebb_dtype d = c->in[0].dtype;
+    if (d == EBB_BOOL) return ebb__op_logical_and.forward(c);
     return ebb__map(c, ebb__dtype_is_float(d) ? minimum_float_rows[d] : minimum_rows[d], NULL);
 }
 
@@ -283,11 +285,11 @@ static void minimum_vjp(ebb_vjp *v)
         .flags = MAP_FLAGS | EBB_OP_BROADCAST,                                                 \
         .bound = EBB_BOUND_MEMORY,                                                             \
         .need = {EBB_NEED_IN(0) | EBB_NEED_IN(1), EBB_NEED_IN(0) | EBB_NEED_IN(1)},            \
-        .shape = ebb__shape_numbers,                                                           \
+        .shape = ebb__shape_broadcast_n,                                                       \
         .forward = op_name##_forward,                                                          \
         .vjp = op_name##_vjp,                                                                  \
         EBB_SAMPLES({.in = {"3x4", "3x4"}}, {.in = {"3x1", "4"}}, {.in = {"", "2"}},           \
-                    {.in = {"0x3", "3"}}),                                                     \
+                    {.in = {"0x3", "3"}}, {.in = {"bool:3x4", "bool:4"}}),                     \
     };
 EXTREME(maximum,
         "out = the larger of x and y, elementwise; NaN wins; each of two equal ones gets half "

@@ -15,12 +15,26 @@
     EBB_SAMPLES({.in = {"3x4", "3x4"}}, {.in = {"3x4", "4"}}, {.in = {"3x1", "1x4"}},          \
                 {.in = {"", "2"}}, {.in = {"2x1x3", "4x1"}}, {.in = {"1", ""}},                \
                 {.in = {"0x3", "3"}})
+#define ARITH_SAMPLES_BOOL                                                                     \
+    EBB_SAMPLES({.in = {"3x4", "3x4"}}, {.in = {"3x4", "4"}}, {.in = {"3x1", "1x4"}},          \
+                {.in = {"", "2"}}, {.in = {"2x1x3", "4x1"}}, {.in = {"1", ""}},                \
+                {.in = {"0x3", "3"}}, {.in = {"bool:3x4", "bool:4"}})
 
 /* ---- two tensors ------------------------------------------------------------------------- */
-EBB_MAP2(add, WRAPPING, x + y)
+EBB_MAP2(plus, WRAPPING, x + y)
 EBB_MAP2(sub, WRAPPING, x - y)
-EBB_MAP2(mul, WRAPPING, x *y)
+EBB_MAP2(times, WRAPPING, x *y)
 EBB_MAP2(div, FLOAT, x / y)
+
+/* Truths add up to "either" and multiply to "both". */
+static ebb_status add_forward(const ebb__call *c)
+{
+    return c->in[0].dtype == EBB_BOOL ? ebb__op_logical_or.forward(c) : plus_forward(c);
+}
+static ebb_status mul_forward(const ebb__call *c)
+{
+    return c->in[0].dtype == EBB_BOOL ? ebb__op_logical_and.forward(c) : times_forward(c);
+}
 
 static void add_vjp(ebb_vjp *v)
 {
@@ -30,16 +44,16 @@ static void add_vjp(ebb_vjp *v)
 
 const ebb_op ebb__op_add = {
     EBB_OP_HEAD(add),
-    .doc = "out = x + y, elementwise; shapes broadcast as in NumPy.",
+    .doc = "out = x + y, elementwise, x or y of bools; shapes broadcast as in NumPy.",
     .n_in = 2,
     .n_out = 1,
     .arg = {"x", "y"},
     .flags = ARITH_FLAGS,
     .bound = EBB_BOUND_MEMORY,
-    .shape = ebb__shape_numbers,
+    .shape = ebb__shape_broadcast_n,
     .forward = add_forward,
     .vjp = add_vjp,
-    ARITH_SAMPLES,
+    ARITH_SAMPLES_BOOL,
 };
 
 static void sub_vjp(ebb_vjp *v)
@@ -71,17 +85,17 @@ static void mul_vjp(ebb_vjp *v)
 
 const ebb_op ebb__op_mul = {
     EBB_OP_HEAD(mul),
-    .doc = "out = x * y, elementwise; shapes broadcast as in NumPy.",
+    .doc = "out = x * y, elementwise, x and y of bools; shapes broadcast as in NumPy.",
     .n_in = 2,
     .n_out = 1,
     .arg = {"x", "y"},
     .flags = ARITH_FLAGS,
     .bound = EBB_BOUND_MEMORY,
     .need = {EBB_NEED_IN(1), EBB_NEED_IN(0)},
-    .shape = ebb__shape_numbers,
+    .shape = ebb__shape_broadcast_n,
     .forward = mul_forward,
     .vjp = mul_vjp,
-    ARITH_SAMPLES,
+    ARITH_SAMPLES_BOOL,
 };
 
 /* dL/dx = g / y, dL/dy = -(g / y) * (x / y). */

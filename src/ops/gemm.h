@@ -3,6 +3,8 @@
 #ifndef EBB_OPS_GEMM_H
 #define EBB_OPS_GEMM_H
 
+#include <ebb/tensor.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +23,8 @@ typedef struct ebb__gemm {
 
 void ebb__gemm_f32(const ebb__gemm *g);
 void ebb__gemm_f64(const ebb__gemm *g);
+/* Of i64, i32 or u8: sums wrap round. Reads no scratch. */
+void ebb__gemm_whole(const ebb__gemm *g, ebb_dtype dtype);
 /* For one thread; 0 where the product is so small or thin that it is made without packing. */
 size_t ebb__gemm_scratch(int64_t m, int64_t n, int64_t k, size_t element_bytes);
 

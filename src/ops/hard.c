@@ -120,6 +120,7 @@ const ebb_op ebb__op_relu6 = {
     .n_in = 1,
     .n_out = 1,
     .arg = {"x"},
+    .flags = EBB_OP_IN_PLACE,
     .bound = EBB_BOUND_MEMORY,
     .compose = relu6_compose,
     .range = {{-4, 9, 0}},

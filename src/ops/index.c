@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "ops/index.h"
 
+#include "ops/attrs.h"
 #include "ops/parallel.h"
 #include "ops/rule.h"
 
@@ -18,8 +19,16 @@ typedef struct index_attr {
 static const ebb_attr_spec index_attrs[] = {
     {"axis", EBB_ATTR_I64, offsetof(index_attr, axis), false, "negative: from the end"}, {0}};
 static const ebb_attr_spec index_grad_attrs[] = {
-    {"axis", EBB_ATTR_I64, offsetof(ebb__index_grad_attr, axis), false, NULL},
-    {"shape", EBB_ATTR_SHAPE, offsetof(ebb__index_grad_attr, shape), false, NULL},
+    {"axis", EBB_ATTR_I64, offsetof(ebb__row_grad_attr, axis), false, NULL},
+    {"shape", EBB_ATTR_SHAPE, offsetof(ebb__row_grad_attr, shape), false, NULL},
+    {"skips", EBB_ATTR_I64, offsetof(ebb__row_grad_attr, skips), false, NULL},
+    {"skipped", EBB_ATTR_I64, offsetof(ebb__row_grad_attr, skipped), false, NULL},
+    {0}};
+static const ebb_attr_spec embedding_attrs[] = {
+    {"padding", EBB_ATTR_BOOL, offsetof(ebb__embedding_attr, padding), true,
+     "the row padding_idx of w gets no gradient"},
+    {"padding_idx", EBB_ATTR_I64, offsetof(ebb__embedding_attr, padding_idx), true,
+     "read where padding is set; negative: from the end"},
     {0}};
 
 typedef struct index_work {
@@ -29,7 +38,8 @@ typedef struct index_work {
     ebb_dtype dtype;
     const void *from;
     void *to;
-    bool is_fresh; /* target rows start as zeros */
+    bool is_fresh;   /* target rows start as zeros */
+    int64_t skipped; /* the row of the axis to which nothing is added; -1: none */
 } index_work;
 
 ebb_status ebb__index_check(const ebb_view *index, int64_t n)
@@ -70,8 +80,8 @@ static void add_rows(const void *arg, int64_t lo, int64_t hi, int32_t part)
     if (w->is_fresh) memset((char *)w->to + (size_t)lo * bytes, 0, (size_t)(hi - lo) * bytes);
     for (int64_t outer = lo / n; outer * n < hi; outer++)
         for (int64_t j = 0; j < w->m; j++) {
-            int64_t row = outer * n + ebb__index_wrap(ebb__index_at(w->index, j), n);
-            if (row < lo || row >= hi) continue;
+            int64_t at = ebb__index_wrap(ebb__index_at(w->index, j), n), row = outer * n + at;
+            if (row < lo || row >= hi || at == w->skipped) continue;
             ebb__add_row((char *)w->to + (size_t)row * bytes,
                          (const char *)w->from + (size_t)(outer * w->m + j) * bytes, inner,
                          w->dtype);
@@ -93,7 +103,8 @@ static ebb_status take(const ebb__call *c, int64_t axis)
 }
 
 /* from: (outer, m, inner), added to the rows of out, which has the axis. */
-static ebb_status add(const ebb__call *c, int64_t axis, const ebb_view *from, bool is_fresh)
+static ebb_status add(const ebb__call *c, int64_t axis, const ebb_view *from, bool is_fresh,
+                      int64_t skipped)
 {
     index_work w = {.around = ebb__around_axis(&c->out[0].shape, axis),
                     .m = ebb__n_elems(&c->in[1].shape),
@@ -101,7 +112,8 @@ static ebb_status add(const ebb__call *c, int64_t axis, const ebb_view *from, bo
                     .dtype = from->dtype,
                     .from = from->data,
                     .to = c->out[0].data,
-                    .is_fresh = is_fresh};
+                    .is_fresh = is_fresh,
+                    .skipped = skipped};
     EBB_TRY(ebb__index_check(w.index, w.around.n));
     int64_t rows = w.around.outer * w.around.n;
     if (rows == 0) return EBB_OK;
@@ -164,17 +176,12 @@ static ebb_status index_select_forward(const ebb__call *c)
     return take(c, axis_of(c));
 }
 
-static void give_index_grad(ebb_vjp *v, int64_t axis)
-{
-    if (!ebb__wants(v, 0)) return;
-    ebb_shape shape = ebb__in_shape(v, 0);
-    ebb__index_grad_attr attr = {axis < 0 ? axis + shape.n_dims : axis, shape};
-    ebb__give(v, 0, EBB_EMIT(v, index_grad, &attr, ebb__grad(v, 0), ebb__in(v, 1)));
-}
-
 static void index_select_vjp(ebb_vjp *v)
 {
-    give_index_grad(v, ((const index_attr *)v->attr)->axis);
+    if (!ebb__wants(v, 0)) return;
+    ebb__row_grad_attr attr = {((const index_attr *)v->attr)->axis, ebb__in_shape(v, 0), 0, 0};
+    if (attr.axis < 0) attr.axis += attr.shape.n_dims;
+    ebb__give(v, 0, EBB_EMIT(v, index_grad, &attr, ebb__grad(v, 0), ebb__in(v, 1)));
 }
 
 const ebb_op ebb__op_index_select = {
@@ -187,6 +194,7 @@ const ebb_op ebb__op_index_select = {
     .arg = {"x", "index"},
     .attr_bytes = sizeof(index_attr),
     .attrs = index_attrs,
+    .flags = EBB_OP_MOVES,
     .bound = EBB_BOUND_MEMORY,
     .need = {EBB_NEED_IN(1)},
     .shape = index_select_shape,
@@ -201,7 +209,7 @@ const ebb_op ebb__op_index_select = {
 
 static ebb_status index_grad_shape(ebb__call *c)
 {
-    const ebb__index_grad_attr *a = c->attr;
+    const ebb__row_grad_attr *a = c->attr;
     int64_t axis = a->axis;
     EBB_TRY(ebb__check_float(c, 0));
     EBB_TRY(ebb__check_integer(c, 1));
@@ -213,18 +221,26 @@ static ebb_status index_grad_shape(ebb__call *c)
 
 static ebb_status index_grad_forward(const ebb__call *c)
 {
-    return add(c, ((const ebb__index_grad_attr *)c->attr)->axis, &c->in[0], true);
+    const ebb__row_grad_attr *a = c->attr;
+    return add(c, a->axis, &c->in[0], true, a->skips ? a->skipped : -1);
 }
 
 /* Only along axis 0 may an index have other than one dimension. */
 static void index_grad_vjp(ebb_vjp *v)
 {
-    const ebb__index_grad_attr *a = v->attr;
+    const ebb__row_grad_attr *a = v->attr;
     if (!ebb__wants(v, 0)) return;
     ebb_tensor *u = ebb__grad(v, 0), *index = ebb__in(v, 1);
     index_attr attr = {a->axis};
+    ebb__embedding_attr plain;
+    memset(&plain, 0, sizeof plain);
+    if (a->skips) {
+        ebb__slice_attr row = {a->axis, a->skipped, a->skipped + 1, 1};
+        ebb_tensor *zero = ebb__rule_zeros(v, ebb__in_dtype(v, 0), EBB_SCALAR);
+        u = EBB_EMIT(v, slice_assign, &row, u, zero);
+    }
     ebb__give(v, 0,
-              a->axis == 0 ? EBB_EMIT(v, embedding, NULL, u, index)
+              a->axis == 0 ? EBB_EMIT(v, embedding, &plain, u, index)
                            : EBB_EMIT(v, index_select, &attr, u, index));
 }
 
@@ -235,7 +251,7 @@ const ebb_op ebb__op_index_grad = {
     .n_in = 2,
     .n_out = 1,
     .arg = {"g", "index"},
-    .attr_bytes = sizeof(ebb__index_grad_attr),
+    .attr_bytes = sizeof(ebb__row_grad_attr),
     .attrs = index_grad_attrs,
     .flags = EBB_OP_PRIVATE,
     .bound = EBB_BOUND_MEMORY,
@@ -246,6 +262,7 @@ const ebb_op ebb__op_index_grad = {
     EBB_SAMPLES({.in = {"5x4", "i64:5<3"}, .attr = "axis=0 shape=3x4"},
                 {.in = {"2x4x2", "i32:4<3"}, .attr = "axis=1 shape=2x3x2"},
                 {.in = {"2x3x4", "u8:2x3<3"}, .attr = "axis=0 shape=3x4"},
+                {.in = {"5x4", "i64:5<3"}, .attr = "axis=0 shape=3x4 skips=1 skipped=2"},
                 {.in = {"0", "i64:0"}, .attr = "axis=0 shape=3"}),
 };
 
@@ -266,7 +283,7 @@ static ebb_status index_add_forward(const ebb__call *c)
 {
     size_t bytes = (size_t)ebb__n_elems(&c->out[0].shape) * ebb__dtype_size(c->out[0].dtype);
     if (bytes > 0) memcpy(c->out[0].data, c->in[0].data, bytes);
-    return add(c, axis_of(c), &c->in[2], false);
+    return add(c, axis_of(c), &c->in[2], false, -1);
 }
 
 static void index_add_vjp(ebb_vjp *v)
@@ -302,6 +319,11 @@ static ebb_status embedding_shape(ebb__call *c)
     EBB_TRY(ebb__check_integer(c, 1));
     EBB_TRY(ebb__check_rank_at_least(c, 0, 1));
     EBB_TRY(taken_shape(&out, &c->in[0].shape, &c->in[1].shape, 0));
+    const ebb__embedding_attr *a = c->attr;
+    int64_t n = c->in[0].shape.dims[0];
+    if (a->padding && (a->padding_idx < -n || a->padding_idx >= n))
+        return ebb__fail(EBB_E_RANGE, "padding_idx %lld is outside [-%lld, %lld)",
+                         (long long)a->padding_idx, (long long)n, (long long)n);
     ebb__set_out(c, 0, c->in[0].dtype, &out);
     return EBB_OK;
 }
@@ -313,7 +335,11 @@ static ebb_status embedding_forward(const ebb__call *c)
 
 static void embedding_vjp(ebb_vjp *v)
 {
-    give_index_grad(v, 0);
+    if (!ebb__wants(v, 0)) return;
+    const ebb__embedding_attr *a = v->attr;
+    ebb__row_grad_attr attr = {0, ebb__in_shape(v, 0), a->padding, 0};
+    if (a->padding) attr.skipped = ebb__index_wrap(a->padding_idx, attr.shape.dims[0]);
+    ebb__give(v, 0, EBB_EMIT(v, index_grad, &attr, ebb__grad(v, 0), ebb__in(v, 1)));
 }
 
 const ebb_op ebb__op_embedding = {
@@ -323,68 +349,18 @@ const ebb_op ebb__op_embedding = {
     .n_in = 2,
     .n_out = 1,
     .arg = {"w", "index"},
+    .attr_bytes = sizeof(ebb__embedding_attr),
+    .options_bytes = sizeof(ebb__embedding_attr),
+    .attrs = embedding_attrs,
+    .options = "embedding",
+    .flags = EBB_OP_SHORT | EBB_OP_MOVES,
     .bound = EBB_BOUND_MEMORY,
     .need = {EBB_NEED_IN(1)},
     .shape = embedding_shape,
     .forward = embedding_forward,
     .vjp = embedding_vjp,
     EBB_SAMPLES({.in = {"5x3", "i64:4<5"}}, {.in = {"5x3", "i32:2x3<5"}},
-                {.in = {"5x3", "u8:<5"}}, {.in = {"4", "i64:2x2<4"}}, {.in = {"1x1", "i64:0"}}),
-};
-
-/* ---- one_hot ---------------------------------------------------------------------------- */
-typedef struct one_hot_attr {
-    int64_t n_classes;
-} one_hot_attr;
-static const ebb_attr_spec one_hot_attrs[] = {{"n_classes", EBB_ATTR_I64,
-                                               offsetof(one_hot_attr, n_classes), false,
-                                               "length of the new axis"},
-                                              {0}};
-
-static ebb_status one_hot_shape(ebb__call *c)
-{
-    int64_t n = ((const one_hot_attr *)c->attr)->n_classes;
-    ebb_shape out = c->in[0].shape;
-    EBB_TRY(ebb__check_integer(c, 0));
-    if (n < 1)
-        return ebb__fail(EBB_E_RANGE, "n_classes is %lld, it must be positive", (long long)n);
-    if (out.n_dims == EBB_MAX_DIMS)
-        return ebb__fail(EBB_E_SHAPE, "index has %d dimensions already, the most possible",
-                         EBB_MAX_DIMS);
-    out.dims[out.n_dims++] = n;
-    ebb__set_out(c, 0, EBB_I64, &out);
-    return EBB_OK;
-}
-
-static ebb_status one_hot_forward(const ebb__call *c)
-{
-    int64_t n = ((const one_hot_attr *)c->attr)->n_classes;
-    int64_t count = ebb__n_elems(&c->in[0].shape);
-    int64_t *out = c->out[0].data;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t at = ebb__index_at(&c->in[0], i);
-        if (at < 0 || at >= n)
-            return ebb__fail(EBB_E_RANGE, "index %lld at position %lld is outside [0, %lld)",
-                             (long long)at, (long long)i, (long long)n);
-    }
-    if (count > 0) memset(out, 0, (size_t)(count * n) * sizeof *out);
-    for (int64_t i = 0; i < count; i++) out[i * n + ebb__index_at(&c->in[0], i)] = 1;
-    return EBB_OK;
-}
-
-const ebb_op ebb__op_one_hot = {
-    EBB_OP_HEAD(one_hot),
-    .doc = "out[i..., j] = 1 where j = index[i...], else 0; i64.",
-    .n_in = 1,
-    .n_out = 1,
-    .arg = {"index"},
-    .attr_bytes = sizeof(one_hot_attr),
-    .attrs = one_hot_attrs,
-    .flags = EBB_OP_INTEGER,
-    .bound = EBB_BOUND_MEMORY,
-    .shape = one_hot_shape,
-    .forward = one_hot_forward,
-    EBB_SAMPLES(
-        {.in = {"i64:4<5"}, .attr = "n_classes=5"}, {.in = {"u8:2x3<3"}, .attr = "n_classes=4"},
-        {.in = {"i32:<2"}, .attr = "n_classes=2"}, {.in = {"i64:0"}, .attr = "n_classes=3"}),
+                {.in = {"5x3", "u8:<5"}}, {.in = {"4", "i64:2x2<4"}}, {.in = {"1x1", "i64:0"}},
+                {.in = {"5x3", "i64:6<3"}, .attr = "padding=1 padding_idx=3"},
+                {.in = {"5x3", "i32:2x3<4"}, .attr = "padding=1 padding_idx=-1"}),
 };

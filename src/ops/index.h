@@ -16,6 +16,16 @@ typedef struct ebb__index_grad_attr {
     int64_t axis;
     ebb_shape shape;
 } ebb__index_grad_attr;
+/* The same of rows; `skipped` is a row that gets none where `skips` is 1. */
+typedef struct ebb__row_grad_attr {
+    int64_t axis;
+    ebb_shape shape;
+    int64_t skips, skipped;
+} ebb__row_grad_attr;
+typedef struct ebb__embedding_attr {
+    bool padding;
+    int64_t padding_idx;
+} ebb__embedding_attr;
 
 #define EBB_ADD_ROW(T)                                                                         \
     for (int64_t i = 0; i < n; i++) ((T *)to)[i] = (T)(((T *)to)[i] + ((const T *)from)[i])

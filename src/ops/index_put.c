@@ -6,6 +6,8 @@
 #include "ops/index.h"
 #include "ops/rule.h"
 
+#include <string.h>
+
 /* ---- index_flat ------------------------------------------------------------------------- */
 static const ebb_attr_spec index_flat_attrs[] = {
     {"shape", EBB_ATTR_SHAPE, 0, false, "of the indexed axes"}, {0}};
@@ -179,7 +181,9 @@ static void take_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, in
                          const void *attr)
 {
     (void)n_in, (void)attr;
-    out[0] = EBB_EMIT(v, embedding, NULL, ebb__rule_reshape(v, in[0], EBB_SHAPE(-1)), in[1]);
+    ebb__embedding_attr plain;
+    memset(&plain, 0, sizeof plain);
+    out[0] = EBB_EMIT(v, embedding, &plain, ebb__rule_reshape(v, in[0], EBB_SHAPE(-1)), in[1]);
 }
 
 const ebb_op ebb__op_take = {

@@ -299,7 +299,8 @@ const ebb_op ebb__op_cross_entropy_soft = {
 };
 
 /* ---- bce_with_logits_weighted ------------------------------------------------------------ */
-/* weight (1 - y) x - weight (1 + (pos_weight - 1) y) log(sigmoid(x)) */
+/* -weight ((1 - y) log(sigmoid(-x)) + pos_weight y log(sigmoid(x))): no two terms cancel, and one
+ * of weight 0 is 0 where its logarithm is infinite. */
 static void bce_weighted_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in,
                                  int32_t n_in, const void *attr)
 {
@@ -313,13 +314,12 @@ static void bce_weighted_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const
                       ebb__shape_text(at, sizeof at, &a), ebb__shape_text(bt, sizeof bt, &b));
         return;
     }
-    ebb_tensor *log_p = EBB_EMIT(v, logsigmoid, NULL, x);
-    ebb_tensor *miss = ebb__rule_mul(v, ebb__rule_shift(v, ebb__rule_scale(v, y, -1), 1), x);
-    if (pos != EBB_NONE) {
-        ebb_tensor *more = ebb__rule_mul(v, ebb__rule_shift(v, pos, -1), y);
-        log_p = ebb__rule_mul(v, ebb__rule_shift(v, more, 1), log_p);
-    }
-    ebb_tensor *each = ebb__rule_sub(v, miss, log_p);
+    ebb_tensor *not_y = ebb__rule_shift(v, ebb__rule_scale(v, y, -1), 1);
+    ebb_tensor *no = EBB_EMIT(v, logsigmoid, NULL, EBB_EMIT(v, neg, NULL, x));
+    if (pos != EBB_NONE) y = ebb__rule_mul(v, pos, y);
+    ebb_tensor *yes = ebb__weighed(v, y, EBB_EMIT(v, logsigmoid, NULL, x));
+    ebb_tensor *each =
+        EBB_EMIT(v, neg, NULL, ebb__rule_add(v, ebb__weighed(v, not_y, no), yes));
     if (weight != EBB_NONE) each = ebb__rule_mul(v, each, weight);
     out[0] = ebb__reduction_of(v, ebb__reduction(attr), each);
 }

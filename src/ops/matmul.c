@@ -65,7 +65,10 @@ static void matmul_items(const void *arg, int64_t lo, int64_t hi, int32_t part)
         g.b = (const char *)c->in[1].data + b * (int64_t)bytes;
         g.c = (char *)c->out[0].data + to * (int64_t)bytes;
         g.scratch = (char *)c->scratch + (size_t)part * w->scratch_each;
-        EBB_BY_DTYPE(c->out[0].dtype, ebb__gemm, &g);
+        if (ebb__dtype_is_float(c->out[0].dtype))
+            EBB_BY_DTYPE(c->out[0].dtype, ebb__gemm, &g);
+        else
+            ebb__gemm_whole(&g, c->out[0].dtype);
     }
 }
 
@@ -119,6 +122,7 @@ static ebb_status matmul_forward(const ebb__call *c)
 /* Scratch for each thread, of the largest product that one may make. */
 static void reserve(ebb__call *c, int64_t m, int64_t n, int64_t k)
 {
+    if (!ebb__dtype_is_float(c->in[0].dtype)) return;
     c->scratch_bytes = (size_t)(c->n_threads < 1 ? 1 : c->n_threads) *
                        ebb__gemm_scratch(m, n, k, ebb__dtype_size(c->in[0].dtype));
 }
@@ -126,7 +130,7 @@ static void reserve(ebb__call *c, int64_t m, int64_t n, int64_t k)
 /* ---- matmul ----------------------------------------------------------------------------- */
 static ebb_status matmul_shape(ebb__call *c)
 {
-    EBB_TRY(ebb__check_float(c, 0));
+    EBB_TRY(ebb__check_number(c, 0));
     EBB_TRY(ebb__check_dtype_as(c, 1, 0));
     EBB_TRY(ebb__check_rank_at_least(c, 0, 1));
     EBB_TRY(ebb__check_rank_at_least(c, 1, 1));
@@ -224,7 +228,7 @@ const ebb_op ebb__op_matmul = {
     EBB_OP_HEAD(matmul),
     .doc =
         "out[..., i, j] = sum over l of x[..., i, l] * y[..., l, j]; batch axes broadcast and "
-        "vectors count as one row (x) or one column (y), as in NumPy.",
+        "vectors count as one row (x) or one column (y), as in NumPy; whole numbers wrap.",
     .n_in = 2,
     .n_out = 1,
     .arg = {"x", "y"},
@@ -239,13 +243,14 @@ const ebb_op ebb__op_matmul = {
                 {.in = {"2x3", "3"}}, {.in = {"2x3x4", "4x5"}}, {.in = {"2x3x4", "2x4x5"}},
                 {.in = {"2x1x3x4", "3x4x2"}}, {.in = {"3x4", "2x4x5"}}, {.in = {"4", "2x4x3"}},
                 {.in = {"2x3x4", "4"}}, {.in = {"1x1", "1x1"}}, {.in = {"0x3", "3x2"}},
-                {.in = {"2x0", "0x3"}}, {.in = {"33x40", "40x35"}}),
+                {.in = {"2x0", "0x3"}}, {.in = {"33x40", "40x35"}},
+                {.in = {"i64:2x3x4<9", "i64:4x5<9"}}, {.in = {"u8:3x4<99", "u8:4<99"}}),
 };
 
 /* ---- linear ----------------------------------------------------------------------------- */
 static ebb_status linear_shape(ebb__call *c)
 {
-    EBB_TRY(ebb__check_float(c, 0));
+    EBB_TRY(ebb__check_number(c, 0));
     EBB_TRY(ebb__check_dtype_as(c, 1, 0));
     EBB_TRY(ebb__check_dtype_as(c, 2, 0));
     EBB_TRY(ebb__check_rank_at_least(c, 0, 1));

@@ -284,3 +284,120 @@ const ebb_op ebb__op_max_pool_pick = {
         {.in = {"1x2x3x4x6", "u8:1x2x1x2x2<12"},
          .attr = "kernel=2,2,3 dilation=2,1,1 shape=1x2x3x4x6"}),
 };
+
+/* ---- max_pool_indices -------------------------------------------------------------------- */
+static ebb_status max_pool_indices_shape(ebb__call *c)
+{
+    ebb__pool_geometry s;
+    EBB_TRY(ebb__pool_grad_geometry(&s, c));
+    ebb__set_out(c, 0, EBB_I64, &s.shape);
+    /* the maxima, and their places in their windows */
+    c->scratch_bytes =
+        (size_t)(s.volumes * s.n_out) * (ebb__dtype_size(c->in[0].dtype) + sizeof(int32_t));
+    return EBB_OK;
+}
+
+static ebb_status max_pool_indices_forward(const ebb__call *c)
+{
+    max_work w = {.volume = VOLUME_FN(c, max_volume)};
+    EBB_TRY(ebb__pool_grad_geometry(&w.s, c));
+    const ebb__pool_geometry *s = &w.s;
+    int64_t at = 0, *out = c->out[0].data, n = s->volumes * s->n_out;
+    w.places_out = (char *)c->scratch + (size_t)n * ebb__dtype_size(c->in[0].dtype);
+    ebb_view maxima = {.data = c->scratch};
+    ebb__call into = *c;
+    into.out = &maxima;
+    if (n > 0) EBB_TRY(max_run(&w, &into));
+    w.places = w.places_out;
+    for (int64_t volume = 0; volume < s->volumes; volume++)
+        for (int64_t z = 0; z < s->out[0]; z++)
+            for (int64_t y = 0; y < s->out[1]; y++)
+                for (int64_t j = 0; j < s->out[2]; j++, at++)
+                    out[at] = max_source(&w, at, z, y, j);
+    return EBB_OK;
+}
+
+const ebb_op ebb__op_max_pool_indices = {
+    EBB_OP_HEAD(max_pool_indices),
+    .doc = "Where in its volume, counted in C order, the maximum of each window is; i64.",
+    .n_in = 1,
+    .n_out = 1,
+    .arg = {"x"},
+    .attr_bytes = sizeof(ebb__pool_grad_attr),
+    .attrs = ebb__pool_grad_attrs,
+    .flags = EBB_OP_PRIVATE | EBB_OP_INTEGER,
+    .bound = EBB_BOUND_MEMORY,
+    .shape = max_pool_indices_shape,
+    .forward = max_pool_indices_forward,
+    EBB_SAMPLES({.in = {"2x3x4x6"}, .attr = "kernel=2,2 shape=2x3x4x6"},
+                {.in = {"1x2x5x4"}, .attr = "kernel=3,2 stride=2,1 shape=1x2x5x4"},
+                {.in = {"1x1x20x18"}, .attr = "kernel=17,16 stride=1,1 shape=1x1x20x18"},
+                {.in = {"2x1x8"}, .attr = "kernel=3 stride=2 shape=2x1x8"},
+                {.in = {"0x2x4"}, .attr = "kernel=2 shape=0x2x4"}),
+};
+
+/* Values are read from x at the indices: their gradients of every order are those of gather. */
+static void with_indices_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in,
+                                 int32_t n_in, const void *attr)
+{
+    (void)n_in;
+    ebb_shape x = ebb_shape_get(in[0]);
+    char text[EBB__SHAPE_TEXT];
+    int64_t rank = rank_of(v->op), axis = 2;
+    if (x.n_dims != rank + 2) {
+        v->status = ebb__fail(EBB_E_SHAPE, "x must have %d dimensions, it is %s", (int)rank + 2,
+                              ebb__shape_text(text, sizeof text, &x));
+        return;
+    }
+    ebb__pool_grad_attr window;
+    memset(&window, 0, sizeof window);
+    window.pool = attr_of(v->op, attr);
+    window.shape = x;
+    out[1] = EBB_EMIT(v, max_pool_indices, &window, in[0]);
+    if (out[1] == NULL) return;
+    ebb_shape pooled = ebb_shape_get(out[1]);
+    ebb_shape rows = EBB_SHAPE(x.dims[0], x.dims[1], 1), picked = rows;
+    for (int64_t d = 2; d < x.n_dims; d++) {
+        rows.dims[2] *= x.dims[d];
+        picked.dims[2] *= pooled.dims[d];
+    }
+    ebb_tensor *values = EBB_EMIT(v, gather, &axis, ebb__rule_reshape(v, in[0], rows),
+                                  ebb__rule_reshape(v, out[1], picked));
+    out[0] = ebb__rule_reshape(v, values, pooled);
+}
+
+#define WITH_INDICES(n)                                                                        \
+    EBB_OP_HEAD(max_pool##n##d_with_indices),                                                  \
+        .doc = "max_pool" #n "d, and where in its volume, counted in C order, each maximum "   \
+               "is: i64. max_pool" #n "d keeps less.",                                         \
+        .n_in = 1, .n_out = 2, .arg = {"x"}, .result = {"values", "indices"},                  \
+        .attr_bytes = (4 * n + 1) * 8, .options_bytes = (3 * n + 1) * 8,                       \
+        .attrs = max_pool##n##d_attrs, .options = "pool" #n "d", .bound = EBB_BOUND_MEMORY,    \
+        .compose = with_indices_compose
+
+const ebb_op ebb__op_max_pool1d_with_indices = {
+    WITH_INDICES(1),
+    EBB_SAMPLES({.in = {"2x3x6"}, .attr = "kernel=2"},
+                {.in = {"1x2x8"}, .attr = "kernel=3 stride=2 padding=1"},
+                {.in = {"1x1x1"}, .attr = "kernel=1"}, {.in = {"0x2x4"}, .attr = "kernel=2"},
+                {.in = {"2x1x11"}, .attr = "kernel=2 stride=3 dilation=2 ceil_mode=1"}),
+};
+
+const ebb_op ebb__op_max_pool2d_with_indices = {
+    WITH_INDICES(2),
+    EBB_SAMPLES({.in = {"2x3x4x6"}, .attr = "kernel_h=2 kernel_w=2"},
+                {.in = {"1x2x5x5"}, .attr = "kernel_h=3 kernel_w=2 stride=2,1 padding=1,1"},
+                {.in = {"1x1x1x1"}, .attr = "kernel_h=1 kernel_w=1"},
+                {.in = {"0x2x4x4"}, .attr = "kernel_h=2 kernel_w=2"},
+                {.in = {"1x1x20x18"}, .attr = "kernel_h=17 kernel_w=16 stride=1,1"}),
+};
+
+const ebb_op ebb__op_max_pool3d_with_indices = {
+    WITH_INDICES(3),
+    EBB_SAMPLES({.in = {"1x2x4x4x6"}, .attr = "kernel_d=2 kernel_h=2 kernel_w=2"},
+                {.in = {"1x1x5x4x5"},
+                 .attr = "kernel_d=3 kernel_h=2 kernel_w=2 stride=2,1,2 padding=1,1,0"},
+                {.in = {"1x1x1x1x1"}, .attr = "kernel_d=1 kernel_h=1 kernel_w=1"},
+                {.in = {"2x0x2x2x2"}, .attr = "kernel_d=2 kernel_h=2 kernel_w=2"},
+                {.in = {"1x2x3x4x4"}, .attr = "kernel_d=1 kernel_h=2 kernel_w=2"}),
+};

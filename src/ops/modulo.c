@@ -54,15 +54,19 @@ static ebb_status remainder_forward(const ebb__call *c)
 }
 
 /* out = x - n y with a whole n, which is made from the exact remainder: x / y alone may round
- * over a whole number. */
+ * over a whole number. The remainder is infinite only where y is and has the other sign: n is
+ * -1 there. */
 static void modulo_vjp(ebb_vjp *v)
 {
     ebb_tensor *g = ebb__grad(v, 0);
     if (ebb__wants(v, 0)) ebb__give(v, 0, g);
     if (!ebb__wants(v, 1)) return;
     ebb_tensor *pair[] = {ebb__in(v, 0), ebb__in(v, 1)};
-    ebb_tensor *whole = ebb__rule_sub(v, pair[0], ebb__emit(v, v->op, NULL, 2, pair));
+    double less = -1;
+    ebb_tensor *rest = ebb__emit(v, v->op, NULL, 2, pair);
+    ebb_tensor *whole = ebb__rule_sub(v, pair[0], rest);
     ebb_tensor *n = EBB_EMIT(v, round, NULL, EBB_EMIT(v, div, NULL, whole, pair[1]));
+    n = EBB_EMIT(v, masked_fill, &less, n, EBB_EMIT(v, isinf, NULL, rest));
     ebb__give(v, 1, EBB_EMIT(v, neg, NULL, ebb__rule_mul(v, g, n)));
 }
 

@@ -143,26 +143,35 @@ EBB_MAP2(xlogy, FLOAT, x == 0 && y == y ? 0 : x * EBB_LOG(y))
 /* ln(y) where it counts: 0 where x is 0 and ln(y) is no number, NaN where x is. */
 EBB_MAP3(xlogy_grad, y == 0 && z <= 0 ? 0 : y != y ? y : x * EBB_LOG(z))
 
+/* The slope of that in y. */
+EBB_MAP3(xlogy_slope, y == 0 && z <= 0 ? 0 : y != y ? y : x / z)
+
 /* Where x is 0 the value is 0 for every y, and so is its derivative in y. */
 static void xlogy_vjp(ebb_vjp *v)
 {
-    double zero = 0;
     ebb_tensor *g = ebb__grad(v, 0), *x = ebb__in(v, 0), *y = ebb__in(v, 1);
     if (ebb__wants(v, 0)) ebb__give(v, 0, EBB_EMIT(v, xlogy_grad, NULL, g, x, y));
-    if (!ebb__wants(v, 1)) return;
-    ebb_tensor *none = EBB_EMIT(v, logical_and, NULL, EBB_EMIT(v, logical_not, NULL, x),
-                                EBB_EMIT(v, le, NULL, y, EBB_EMIT(v, full_like, &zero, y)));
-    ebb_tensor *dy = EBB_EMIT(v, div, NULL, ebb__rule_mul(v, g, x), y);
-    ebb__give(v, 1, EBB_EMIT(v, masked_fill, &zero, dy, none));
+    if (ebb__wants(v, 1))
+        ebb__give(v, 1, EBB_EMIT(v, xlogy_slope, NULL, ebb__rule_mul(v, g, x), x, y));
 }
 static void xlogy_grad_vjp(ebb_vjp *v)
 {
-    ebb_tensor *h = ebb__grad(v, 0);
-    if (ebb__wants(v, 0))
-        ebb__give(v, 0, EBB_EMIT(v, xlogy_grad, NULL, h, ebb__in(v, 1), ebb__in(v, 2)));
+    if (!ebb__wants(v, 0) && !ebb__wants(v, 2)) return;
+    ebb_tensor *h = ebb__grad(v, 0), *x = ebb__in(v, 1), *y = ebb__in(v, 2);
+    if (ebb__wants(v, 0)) ebb__give(v, 0, EBB_EMIT(v, xlogy_grad, NULL, h, x, y));
     if (ebb__wants(v, 2))
         ebb__give(v, 2,
-                  EBB_EMIT(v, div, NULL, ebb__rule_mul(v, ebb__in(v, 0), h), ebb__in(v, 2)));
+                  EBB_EMIT(v, xlogy_slope, NULL, ebb__rule_mul(v, ebb__in(v, 0), h), x, y));
+}
+/* d/dy of 1 / y is -(1 / y) / y. */
+static void xlogy_slope_vjp(ebb_vjp *v)
+{
+    if (!ebb__wants(v, 0) && !ebb__wants(v, 2)) return;
+    ebb_tensor *h = ebb__grad(v, 0), *x = ebb__in(v, 1), *y = ebb__in(v, 2);
+    if (ebb__wants(v, 0)) ebb__give(v, 0, EBB_EMIT(v, xlogy_slope, NULL, h, x, y));
+    if (!ebb__wants(v, 2)) return;
+    ebb_tensor *once = EBB_EMIT(v, xlogy_slope, NULL, ebb__rule_mul(v, ebb__in(v, 0), h), x, y);
+    ebb__give(v, 2, EBB_EMIT(v, neg, NULL, EBB_EMIT(v, xlogy_slope, NULL, once, x, y)));
 }
 
 PAIR(
@@ -170,8 +179,12 @@ PAIR(
     "out = x * ln(y), 0 where x = 0 (NaN where y is NaN); where x = 0 and y <= 0 the gradients "
     "are 0.",
     {-2, 2, 0}, {0.3, 2, 0})
-EBB_SLOPE3(xlogy_grad, "g", "x", "y", IN(1) | IN(2), 0, IN(0) | IN(2),
+EBB_SLOPE3(xlogy_grad, "g", "x", "y", IN(1) | IN(2), 0, IN(0) | IN(1) | IN(2),
            "out = g * ln(y), 0 where x = 0 and y <= 0: the gradient of x in xlogy.", {-2, 2, 0},
+           {0.5, 2, 0}, {0.3, 2, 0})
+
+EBB_SLOPE3(xlogy_slope, "g", "x", "y", IN(1) | IN(2), 0, IN(0) | IN(1) | IN(2),
+           "out = g / y, 0 where x = 0 and y <= 0: the slope of ln(y) in xlogy.", {-2, 2, 0},
            {0.5, 2, 0}, {0.3, 2, 0})
 
 /* ---- lerp -------------------------------------------------------------------------------- */

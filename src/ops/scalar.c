@@ -96,13 +96,58 @@ const ebb_op ebb__op_mul_scalar = {
 EBB_MAP_ROWS(1, pow_scalar, FLOAT, EBB_SAME, EBB_POW(x, a))
 EBB_MAP_ROWS(1, cube, FLOAT, EBB_SAME, x *x *x)
 EBB_MAP_ROWS(1, second_power, FLOAT, EBB_SAME, x *x)
-EBB_MAP2(pow, FLOAT, EBB_POW(x, y))
+EBB_MAP_ROWS(2, pow, FLOAT, EBB_SAME, EBB_POW(x, y))
+
+/* x^n of whole numbers, wrapping; of negative n the whole part: 1 / 0 counts as 0. */
+static int64_t whole_power(int64_t x, int64_t n)
+{
+    uint64_t result = 1, factor = (uint64_t)x;
+    if (n < 0) return x == 1 ? 1 : x != -1 ? 0 : n % 2 == 0 ? 1 : -1;
+    for (; n > 0; n /= 2, factor *= factor)
+        if (n % 2) result *= factor;
+    return (int64_t)result;
+}
+EBB_PLAIN_ROW2(whole_pow_i64, int64_t, whole_power(x, y))
+EBB_PLAIN_ROW2(whole_pow_i32, int32_t, whole_power(x, y))
+EBB_PLAIN_ROW2(whole_pow_u8, uint8_t, whole_power(x, y))
+static const ebb__map_row whole_pow_rows[EBB__N_DTYPES] = {EBB_TABLE_INTEGER(whole_pow)};
+/* The exponent of whole numbers is one, or the result is f32. */
+EBB_PLAIN_ROW1(whole_pow_scalar_i64, int64_t, whole_power(x, (int64_t)p[0]))
+EBB_PLAIN_ROW1(whole_pow_scalar_i32, int32_t, whole_power(x, (int64_t)p[0]))
+EBB_PLAIN_ROW1(whole_pow_scalar_u8, uint8_t, whole_power(x, (int64_t)p[0]))
+static const ebb__map_row whole_pow_scalar_rows[EBB__N_DTYPES] = {
+    EBB_TABLE_INTEGER(whole_pow_scalar)};
+#define TO_F32(T) float
+EBB_ROWS_INTEGER(1, broken_pow, TO_F32, powf((float)x, (float)p[0]))
+static const ebb__map_row broken_pow_rows[EBB__N_DTYPES] = {EBB_TABLE_INTEGER(broken_pow)};
+
+static ebb_status pow_forward(const ebb__call *c)
+{
+    ebb_dtype d = c->in[0].dtype;
+    return ebb__map(c, ebb__dtype_is_float(d) ? pow_rows[d] : whole_pow_rows[d], NULL);
+}
+static ebb_status pow_scalar_shape(ebb__call *c)
+{
+    double a = ((const scalar_attr *)c->attr)->a;
+    EBB_TRY(ebb__shape_numbers(c));
+    if (ebb__dtype_is_float(c->in[0].dtype)) return EBB_OK;
+    if (a != trunc(a) || isinf(a)) {
+        c->out[0].dtype = EBB_F32;
+        return EBB_OK;
+    }
+    if (a >= 0 && a < 0x1p63) return EBB_OK;
+    return ebb__fail(EBB_E_RANGE,
+                     "%g is no exponent of whole numbers: 0 and more are, or cast x", a);
+}
 
 /* Small whole powers are products: exact in the sense of pow to one rounding each. */
 static ebb_status pow_scalar_forward(const ebb__call *c)
 {
     const double p[2] = {((const scalar_attr *)c->attr)->a};
     ebb_dtype d = c->in[0].dtype;
+    if (!ebb__dtype_is_float(d))
+        return ebb__map(
+            c, c->out[0].dtype == EBB_F32 ? broken_pow_rows[d] : whole_pow_scalar_rows[d], p);
     if (p[0] == 2) return ebb__map(c, second_power_rows[d], p);
     if (p[0] == 3) return ebb__map(c, cube_rows[d], p);
     return ebb__map(c, pow_scalar_rows[d], p);
@@ -125,7 +170,9 @@ static void pow_scalar_vjp(ebb_vjp *v)
 
 const ebb_op ebb__op_pow_scalar = {
     EBB_OP_HEAD(pow_scalar),
-    .doc = "out = x^a, f32 or f64; the gradient is 0 where a = 0.",
+    .doc =
+        "out = x^a; the gradient is 0 where a = 0. Whole numbers stay whole (and wrap) where a "
+        "is, which must not be negative then; else they give f32.",
     .n_in = 1,
     .n_out = 1,
     .arg = {"x"},
@@ -134,12 +181,13 @@ const ebb_op ebb__op_pow_scalar = {
     .flags = ONE_FLAGS,
     .bound = EBB_BOUND_MEMORY,
     .need = {EBB_NEED_IN(0)},
-    .shape = ebb__shape_floats,
+    .shape = pow_scalar_shape,
     .forward = pow_scalar_forward,
     .vjp = pow_scalar_vjp,
     .range = {{0.3, 2, 0}},
     EBB_SAMPLES({.in = {"3x4"}, .attr = "a=3"}, {.in = {"5"}, .attr = "a=-1.5"},
-                {.in = {""}, .attr = "a=2"}, {.in = {"0x3"}, .attr = "a=0.5"}),
+                {.in = {""}, .attr = "a=2"}, {.in = {"0x3"}, .attr = "a=0.5"},
+                {.in = {"i64:3x4<9"}, .attr = "a=3"}, {.in = {"u8:5<9"}, .attr = "a=0.5"}),
 };
 
 /* dL/dx = g y x^(y-1) (0 where y = 0), dL/dy = g x^y ln x (0 where x = 0 and y >= 0). */
@@ -152,21 +200,22 @@ static void pow_vjp(ebb_vjp *v)
 
 const ebb_op ebb__op_pow = {
     EBB_OP_HEAD(pow),
-    .doc = "out = x^y, elementwise, f32 or f64; shapes broadcast as in NumPy. The gradient of "
-           "x is 0 "
-           "where y = 0, that of y is 0 where x = 0 and y >= 0.",
+    .doc = "out = x^y, elementwise; shapes broadcast as in NumPy. The gradient of x is 0 where "
+           "y = 0, that of y is 0 where x = 0 and y >= 0. Whole numbers stay whole: they wrap, "
+           "and with y < 0 all but 1 and -1 give 0.",
     .n_in = 2,
     .n_out = 1,
     .arg = {"x", "y"},
     .flags = ONE_FLAGS | EBB_OP_BROADCAST,
     .bound = EBB_BOUND_MEMORY,
     .need = {EBB_NEED_IN(0) | EBB_NEED_IN(1), EBB_NEED_IN(0) | EBB_NEED_IN(1)},
-    .shape = ebb__shape_floats,
+    .shape = ebb__shape_numbers,
     .forward = pow_forward,
     .vjp = pow_vjp,
     .range = {{0.3, 2, 0}, {-2, 2, 0}},
     EBB_SAMPLES({.in = {"3x4", "3x4"}}, {.in = {"3x1", "4"}}, {.in = {"", ""}},
-                {.in = {"0x3", "3"}}),
+                {.in = {"0x3", "3"}}, {.in = {"i64:3x1<9", "i64:4<5"}},
+                {.in = {"u8:4<9", "u8:4<9"}}),
 };
 
 EBB_MAP3(pow_grad_x, z == 0 ? 0 : x * z * EBB_POW(y, z - 1))

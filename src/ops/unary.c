@@ -28,7 +28,8 @@ static ebb_tensor *plus(ebb_vjp *v, ebb_tensor *x, double term)
 /* ---- sign and size ----------------------------------------------------------------------- */
 EBB_MAP1(neg, WRAPPING, -x)
 EBB_MAP1(abs, NUMBER, x <= 0 ? 0 - x : x)
-EBB_MAP1(sign, NUMBER, x > 0 ? 1 : x < 1 && x != 0 ? -1 : x)
+EBB_MAP_ROWS(1, sign, ANY, EBB_SAME, x > 0 ? 1 : x < 1 && x != 0 ? -1 : x)
+EBB_MAP_FORWARD(sign)
 
 static void neg_vjp(ebb_vjp *v)
 {
@@ -43,7 +44,8 @@ static void abs_vjp(ebb_vjp *v)
 EBB_UNARY(neg, ebb__shape_numbers, NONE, neg_vjp, "out = -x.", {-2, 2, 0})
 EBB_UNARY(abs, ebb__shape_numbers, IN, abs_vjp, "out = |x|; the gradient at 0 is 0.",
           {-2, 2, 0})
-EBB_UNARY(sign, ebb__shape_numbers, NONE, NULL, "out = -1, 0 or 1; NaN stays NaN.", {-2, 2, 0})
+EBB_UNARY(sign, ebb__shape_broadcast_n, NONE, NULL,
+          "out = -1, 0 or 1; NaN stays NaN, a bool as it is.", {-2, 2, 0})
 
 /* ---- roots and powers -------------------------------------------------------------------- */
 EBB_MAP1(sqrt, FLOAT, EBB_SQRT(x))

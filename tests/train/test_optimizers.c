@@ -200,6 +200,28 @@ static void clipping_bounds_the_joint_norm(void **state)
     assert_true(norm == 0);
 }
 
+static void gradients_of_16_bits_are_clipped_with_the_others(void **state)
+{
+    ebb_context *ctx = *state;
+    double got[2], norm = 0;
+    ebb_params *p;
+    EBB_SCOPE(scope);
+    assert_ok(ebb_params_create(&p, ctx));
+    ebb_tensor *a = param_of(p, "a", EBB_F16, NULL, 2), *b = param_of(p, "b", EBB_F64, NULL, 1);
+    ebb_tensor *c = param_of(p, "c", EBB_BF16, NULL, 1);
+    ebb_tensor *loss = ebb_add(ebb_cast(ebb_sum(ebb_mul_scalar(a, 2), EBB_ALL), EBB_F64),
+                               ebb_sum(ebb_mul_scalar(b, -1), EBB_ALL));
+    loss = ebb_add(loss, ebb_cast(ebb_sum(ebb_mul_scalar(c, 4), EBB_ALL), EBB_F64));
+    assert_ok(ebb_backward(loss, NULL));
+    assert_ok(ebb_params_clip_grad_norm(&norm, p, 1)); /* of 2, 2, -1, 4 */
+    assert_true(norm == 5);
+    assert_ok(ebb_read(got, sizeof got, EBB_F64, ebb_grad_of(a)));
+    assert_true(fabs(got[0] - 0.4) < 0.4 * 0x1p-11 && got[1] == got[0]);
+    assert_true(fabs(grad_item(b) + 0.2) < 1e-15);
+    assert_true(fabs(grad_item(c) - 0.8) < 0.8 * 0x1p-8);
+    assert_int_equal(ebb_dtype_of(ebb_grad_of(a)), EBB_F16);
+}
+
 static void a_gradient_that_is_not_finite_changes_nothing(void **state)
 {
     ebb_context *ctx = *state;
@@ -433,6 +455,7 @@ int main(void)
         TEST(gradients_add_up_until_the_step),
         TEST(minimize_touches_only_its_own_parameters),
         TEST(clipping_bounds_the_joint_norm),
+        TEST(gradients_of_16_bits_are_clipped_with_the_others),
         TEST(a_gradient_that_is_not_finite_changes_nothing),
         TEST(minimize_refuses_slots_that_hold_something),
         TEST(arguments_out_of_range_are_refused),

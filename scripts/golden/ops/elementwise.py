@@ -179,6 +179,8 @@ def with_options(family):
     for a in (2, 3, 0.5, -1, 0):
         family.case("pow_scalar", lambda x: torch.pow(x, a), wave("3x4", positive=True), attr=f"a={a}")
     family.case("pow_scalar", lambda x: torch.pow(x, 3), f(-2, 0, 1), attr="a=3")
+    family.case("pow_scalar", lambda x: torch.pow(x, 3), i(-2, 0, 7), attr="a=3")
+    family.case("pow_scalar", lambda x: torch.pow(x, 30), i(7, -3, dtype=torch.int32), attr="a=30")
     for n in (0, 1, 2, 3, 4):
         family.case("polygamma", lambda x: Polygamma.apply(x, n), f(0.4, 1, 2.5, 7), attr=f"n={n}")
     family.case("nan_to_num", torch.nan_to_num, f(NAN, INF, -INF, 2))
@@ -207,6 +209,11 @@ def pairs(family):
     family.case("div", torch.div, f(1, -1, 0, 3), f(2, 4, 5, -7))
     broadcast("pow", torch.pow, positive=True)
     family.case("pow", torch.pow, f(2, 3, 4), f(0, -1, 0.5))
+    family.case("pow", torch.pow, i(2, -3, 0, 1, -1, 7), i(10, 3, 0, -5, -3, 40))
+    family.case("pow", torch.pow, i(2, 255, 16, dtype=torch.uint8), i(3, 255, 2, dtype=torch.uint8))
+    truths, other = b(0, 0, 1, 1), b(0, 1, 0, 1)
+    for name in ("add", "mul", "maximum", "minimum"):
+        family.case(name, getattr(torch, name), truths, other)
     broadcast("atan2", torch.atan2)
     family.case("atan2", torch.atan2, f(0, 1, -1, 1), f(1, 0, -1, -1))
     broadcast("hypot", torch.hypot)

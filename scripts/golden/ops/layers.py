@@ -78,6 +78,12 @@ def pools(g):
         for st, pd, ceil in ((0, 0, 0), (1, 0, 0), (2, 1, 0), (3, 0, 1), (2, 1, 1)):
             a = f"{k} stride={text(tup(st))} padding={text(tup(pd))} ceil_mode={ceil}"
             g.case(f"max_pool{n}d", lambda t: mx(t, 2, st or None, pd, 1, bool(ceil)), x, attr=a)
+            g.case(
+                f"max_pool{n}d_with_indices",
+                lambda t: mx(t, 2, st or None, pd, 1, bool(ceil), return_indices=True),
+                x,
+                attr=a,
+            )
             g.case(f"avg_pool{n}d", lambda t: av(t, 2, st or None, pd, bool(ceil)), x, attr=a)
         g.case(
             f"avg_pool{n}d",

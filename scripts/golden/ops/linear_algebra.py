@@ -5,7 +5,7 @@ SPDX-License-Identifier: MIT
 import torch
 import torch.nn.functional as F
 
-from golden import f, wave
+from golden import f, i, wave
 
 
 def products(g):
@@ -20,6 +20,11 @@ def products(g):
         ("2x0", "0x2"),
     ):
         g.case("matmul", torch.matmul, x, y)
+    whole = i(*range(-5, 7), shape=(2, 2, 3))
+    g.case("matmul", torch.matmul, whole, i(2**40, -3, 7, 2**45, 5, 1, shape=(3, 2)))
+    g.case("bmm", torch.bmm, whole, whole.transpose(1, 2).contiguous())
+    g.case("mv", torch.mv, whole[0].contiguous(), i(1, -2, 3))
+    g.case("dot", torch.dot, i(100, 3, dtype=torch.uint8), i(7, 5, dtype=torch.uint8))
     for x, w, bias in (
         ("3x4", "2x4", "2"),
         ("2x3x2", "4x2", "4"),

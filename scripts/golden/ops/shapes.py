@@ -57,6 +57,17 @@ def views(g):
         ("4", -1, 1, 3),
     ):
         g.case("unfold", lambda t: t.unfold(a, n, st), x, attr=f"axis={a} size={n} step={st}")
+    for x, size, strides, offset in (
+        ("3x4", (2, 3), (4, 1), 1),
+        ("7", (5, 3), (1, 1), 0),
+        ("2x3", (2, 2, 2), (0, 1, 3), 1),
+        ("5", (), (), 4),
+        ("3x4", (4, 3), (1, 4), 0),
+        ("3x4", (0, 3), (1, 1), 12),
+    ):
+        text = "shape=" + "x".join(map(str, size)) + " strides=" + "x".join(map(str, strides))
+        attr = f"{text} offset={offset}"
+        g.case("as_strided", lambda t: torch.as_strided(t, size, strides, offset), x, attr=attr)
     for x, s, e in (("2x3x2", 0, -1), ("2x3x2", 1, 2), ("", 0, -1), ("4", 0, 0), ("2x0x3", 0, 1)):
         g.case("flatten", lambda t: t.flatten(s, e), x, attr=f"start={s} end={e}")
     for x, o, p, q in (
@@ -255,8 +266,18 @@ def indexing(g):
         ("3x2", i(dtype=torch.int64)),
     ):
         g.case("embedding", lambda t, j: F.embedding(j, t), w, k)
+    for p in (0, 2, -1):
+        g.case(
+            "embedding",
+            lambda t, j: F.embedding(j, t, padding_idx=p),
+            "4x2",
+            i(0, 3, 2, 3, 0, 1),
+            attr=f"padding=1 padding_idx={p}",
+        )
     for k, n in ((i(0, 2, 1), 3), (i(1), 4), (i(0, 1, shape=(2, 1)), 2), (i(2, shape=()), 3), (i(4, 4), 5)):
         g.case("one_hot", lambda j: F.one_hot(j, n), k, attr=f"n_classes={n}")
+    g.case("one_hot", F.one_hot, i(2, 0, 3), attr="n_classes=0")
+    g.case("one_hot", F.one_hot, i(1, 0, shape=(2, 1)), attr="n_classes=-1")
     for x in (f(0, 1, -2), f(0, 3, 4, 0, shape=(2, 2)), b(1, 0, 1), i(0, 0), f(1.5, shape=())):
         g.case("nonzero", torch.nonzero, x)
     for x, m in (
