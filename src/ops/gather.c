@@ -1,9 +1,11 @@
 /* gather.c - elements chosen by index along one axis: gather and scatter_add.
  *
- * index has x's rank and is nowhere longer than x, the axis aside. Additions go through the
- * index in C order on one thread: repeated places add up in one order.
+ * index has x's rank and is nowhere longer than x, the axis aside. A line is what lies along the
+ * axis; additions go through each line of the index in order on one thread: repeated places add up
+ * in one order, whatever the number of threads.
  * SPDX-License-Identifier: MIT */
 #include "ops/index.h"
+#include "ops/parallel.h"
 #include "ops/rule.h"
 
 #include <stddef.h>
@@ -42,6 +44,19 @@ static gather_walk walk_start(const ebb_view *index, const ebb_shape *x, int64_t
     return w;
 }
 
+/* To position i of index. */
+static void walk_to(gather_walk *w, int64_t i)
+{
+    const ebb_shape *s = &w->index->shape;
+    w->i = i;
+    w->base = 0;
+    for (int64_t d = s->n_dims - 1; d >= 0; d--) {
+        w->at[d] = i % s->dims[d];
+        w->base += w->at[d] * w->step[d];
+        i /= s->dims[d];
+    }
+}
+
 static int64_t walk_place(const gather_walk *w)
 {
     return w->base + ebb__index_wrap(ebb__index_at(w->index, w->i), w->n) * w->axis_step;
@@ -59,38 +74,87 @@ static void walk_next(gather_walk *w)
     }
 }
 
-/* out[i] = x[place i], by size of element. */
-static void gather_all(const ebb__call *c, int64_t axis)
+typedef struct gather_work {
+    gather_walk start;
+    ebb__around around; /* of index */
+    ebb_dtype dtype;
+    const char *from;
+    char *to;
+} gather_work;
+
+/* out[i] = x[place i] for positions [lo, hi), by size of element. */
+static void gather_part(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
-    gather_walk w = walk_start(&c->in[1], &c->in[0].shape, axis);
-    int64_t n = ebb__n_elems(&c->in[1].shape);
-    for (; w.i < n; walk_next(&w)) {
+    (void)part;
+    const gather_work *k = arg;
+    gather_walk w = k->start;
+    size_t size = ebb__dtype_size(k->dtype);
+    for (walk_to(&w, lo); w.i < hi; walk_next(&w)) {
         int64_t from = walk_place(&w);
-        switch (ebb__dtype_size(c->in[0].dtype)) {
+        switch (size) {
         case 8:
-            ((uint64_t *)c->out[0].data)[w.i] = ((const uint64_t *)c->in[0].data)[from];
+            ((uint64_t *)k->to)[w.i] = ((const uint64_t *)k->from)[from];
             break;
         case 4:
-            ((uint32_t *)c->out[0].data)[w.i] = ((const uint32_t *)c->in[0].data)[from];
+            ((uint32_t *)k->to)[w.i] = ((const uint32_t *)k->from)[from];
+            break;
+        case 2:
+            ((uint16_t *)k->to)[w.i] = ((const uint16_t *)k->from)[from];
             break;
         default:
-            ((uint8_t *)c->out[0].data)[w.i] = ((const uint8_t *)c->in[0].data)[from];
+            ((uint8_t *)k->to)[w.i] = ((const uint8_t *)k->from)[from];
             break;
         }
     }
 }
 
-/* out[place i] += from[i] */
+static void gather_all(const ebb__call *c, int64_t axis)
+{
+    gather_work k = {.start = walk_start(&c->in[1], &c->in[0].shape, axis),
+                     .dtype = c->in[0].dtype,
+                     .from = c->in[0].data,
+                     .to = c->out[0].data};
+    int64_t n = ebb__n_elems(&c->in[1].shape);
+    if (n > 0) ebb__parallel(c->n_threads, n, ebb__grain(4), gather_part, &k);
+}
+
+/* out[place i] += from[i] for positions [i, end) */
+static void add_run(const gather_work *k, int64_t i, int64_t end)
+{
+    gather_walk w = k->start;
+    size_t size = ebb__dtype_size(k->dtype);
+    for (walk_to(&w, i); w.i < end; walk_next(&w))
+        ebb__add_row(k->to + (size_t)walk_place(&w) * size, k->from + (size_t)w.i * size, 1,
+                     k->dtype);
+}
+
+/* Lines [lo, hi) of outer * inner. */
+static void add_lines(const void *arg, int64_t lo, int64_t hi, int32_t part)
+{
+    (void)part;
+    const gather_work *k = arg;
+    int64_t n = k->around.n, inner = k->around.inner;
+    for (int64_t outer = lo / inner; outer * inner < hi; outer++) {
+        int64_t first = outer * inner < lo ? lo - outer * inner : 0;
+        int64_t stop = hi - outer * inner < inner ? hi - outer * inner : inner;
+        if (first == 0 && stop == inner)
+            add_run(k, outer * n * inner, (outer + 1) * n * inner);
+        else
+            for (int64_t row = outer * n; row < (outer + 1) * n; row++)
+                add_run(k, row * inner + first, row * inner + stop);
+    }
+}
+
 static void add_all(const ebb__call *c, int64_t axis, const ebb_view *from)
 {
-    gather_walk w = walk_start(&c->in[1], &c->out[0].shape, axis);
-    int64_t n = ebb__n_elems(&c->in[1].shape);
-    size_t size = ebb__dtype_size(from->dtype);
-    char *to = c->out[0].data;
-    const char *values = from->data;
-    for (; w.i < n; walk_next(&w))
-        ebb__add_row(to + (size_t)walk_place(&w) * size, values + (size_t)w.i * size, 1,
-                     from->dtype);
+    gather_work k = {.start = walk_start(&c->in[1], &c->out[0].shape, axis),
+                     .around = ebb__around_axis(&c->in[1].shape, axis),
+                     .dtype = from->dtype,
+                     .from = from->data,
+                     .to = c->out[0].data};
+    if (ebb__n_elems(&c->in[1].shape) == 0) return;
+    ebb__parallel(c->n_threads, k.around.outer * k.around.inner, ebb__grain(4 * k.around.n),
+                  add_lines, &k);
 }
 
 static size_t bytes_of(const ebb_view *v)
@@ -157,6 +221,7 @@ const ebb_op ebb__op_gather = {
     .arg = {"x", "index"},
     .attr_bytes = sizeof(gather_attr),
     .attrs = gather_attrs,
+    .flags = EBB_OP_MOVES,
     .bound = EBB_BOUND_MEMORY,
     .need = {EBB_NEED_IN(1)},
     .shape = gather_shape,

@@ -13,6 +13,9 @@
 #include <string.h>
 
 enum { MAX_PARTS = 16, PART_ELEMS = 65536 };
+/* Where elements side by side belong to different outputs, or to different positions of columns
+ * that are far apart, a cache line of them is taken at once. */
+enum { LINE_BYTES = 64, TILE_STEP = EBB__FOLD_ROW + 16, TILE_BYTES = LINE_BYTES * TILE_STEP };
 
 typedef struct job {
     const ebb__call *c;
@@ -87,6 +90,47 @@ static void fold_row(const job *j, const char *base, void *acc, int64_t lo, int6
     }
 }
 
+/* to[i * step] = from[i], elements of `size` bytes. */
+static void spread(char *to, const char *from, size_t size, int64_t n, int64_t step)
+{
+    if (size == 4)
+        for (int64_t i = 0; i < n; i++) memcpy(to + i * step * 4, from + i * 4, 4);
+    else if (size == 8)
+        for (int64_t i = 0; i < n; i++) memcpy(to + i * step * 8, from + i * 8, 8);
+    else
+        for (int64_t i = 0; i < n; i++) to[i * step] = from[i];
+}
+
+/* Folds all positions of n outputs whose elements lie side by side. */
+static void fold_side_by_side(const job *j, const char *base, char *acc, int64_t n)
+{
+    _Alignas(16) char tile[TILE_BYTES];
+    for (int64_t at = 0; at < j->reduced.n; at += EBB__FOLD_ROW) {
+        int64_t length = j->reduced.n - at < EBB__FOLD_ROW ? j->reduced.n - at : EBB__FOLD_ROW;
+        for (int64_t i = 0; i < length; i++) {
+            const char *from = base + ebb__walk_offset(&j->reduced, at + i) * (int64_t)j->size;
+            spread(tile + (size_t)i * j->size, from, j->size, n, TILE_STEP);
+        }
+        for (int64_t q = 0; q < n; q++)
+            j->f->row(acc + (size_t)q * j->f->acc_bytes,
+                      tile + (size_t)(q * TILE_STEP) * j->size, length, at);
+    }
+}
+
+/* How many outputs from `out` on lie side by side, at most a line of them and `most`; 1 where
+ * each is better folded by itself. */
+static int64_t side_by_side(const job *j, int64_t out, int64_t most)
+{
+    const ebb__walk *o = &j->outer, *r = &j->reduced;
+    if (o->n_dims == 0 || o->strides[o->n_dims - 1] != 1 || r->n_dims == 0 ||
+        r->strides[r->n_dims - 1] == 1)
+        return 1;
+    int64_t length = o->dims[o->n_dims - 1], left = length - out % length;
+    int64_t n = LINE_BYTES / (int64_t)j->size;
+    n = left < n ? left : n;
+    return most < n ? most : n;
+}
+
 /* Folds positions [lo, hi) of the m outputs from column `column`. */
 static void fold_cols(const job *j, const char *base, void *acc, int64_t lo, int64_t hi,
                       int64_t column, int64_t m)
@@ -99,7 +143,20 @@ static void fold_cols(const job *j, const char *base, void *acc, int64_t lo, int
         j->f->cols(acc, base + (lo * step + column) * size, m, lo, hi - lo, step);
         return;
     }
-    for (int64_t at = lo; at < hi; at++) {
+    int64_t at = lo;
+    const ebb__walk *r = &j->reduced;
+    if (r->n_dims == 1 && r->strides[0] == 1) {
+        char tile[LINE_BYTES * EBB__FOLD_COLS];
+        const int64_t line = LINE_BYTES / size;
+        for (; at + line <= hi; at += line) {
+            for (int64_t i = 0; i < m; i++)
+                spread(tile + i * size,
+                       base + (at + ebb__walk_offset(&j->inner, column + i)) * size, j->size,
+                       line, EBB__FOLD_COLS);
+            j->f->cols(acc, tile, m, at, line, EBB__FOLD_COLS);
+        }
+    }
+    for (; at < hi; at++) {
         const char *from = base + ebb__walk_offset(&j->reduced, at) * size;
         j->f->cols(acc, gather(&j->inner, from, j->size, column, m, buffer), m, at, 1, 0);
     }
@@ -118,9 +175,13 @@ static void fold_rows(const job *j, int64_t lo, int64_t hi)
             memcpy(first + i * size, j->data + ebb__walk_offset(&j->outer, out + i) * size,
                    j->size);
         j->f->start(acc, some ? first : NULL, m);
-        for (int64_t i = 0; i < m; i++) {
+        for (int64_t i = 0, n; i < m; i += n) {
             const char *base = j->data + ebb__walk_offset(&j->outer, out + i) * size;
-            fold_row(j, base, acc + (size_t)i * j->f->acc_bytes, 0, j->reduced.n);
+            n = side_by_side(j, out + i, m - i);
+            if (n > 1)
+                fold_side_by_side(j, base, acc + (size_t)i * j->f->acc_bytes, n);
+            else
+                fold_row(j, base, acc + (size_t)i * j->f->acc_bytes, 0, j->reduced.n);
         }
         j->f->finish(j->c, out, acc, m, j->reduced.n);
     }
