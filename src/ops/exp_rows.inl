@@ -10,12 +10,14 @@ EBB_CLONES static T FN(row_max)(const T *x, int64_t n)
     T lane[FN(EXP_LANES)], top;
     int64_t i = 0;
     for (int q = 0; q < FN(EXP_LANES); q++) lane[q] = x[0];
-    for (; i + FN(EXP_LANES) <= n; i += FN(EXP_LANES))
+    for (; i + FN(EXP_LANES) <= n; i += FN(EXP_LANES)) {
+        EBB_LANES
         for (int q = 0; q < FN(EXP_LANES); q++) {
             T value = x[i + q];
             bool stays = (value <= lane[q]) | (lane[q] != lane[q]);
             lane[q] = stays ? lane[q] : value;
         }
+    }
     for (; i < n; i++) lane[0] = x[i] <= lane[0] || lane[0] != lane[0] ? lane[0] : x[i];
     top = lane[0];
     for (int q = 1; q < FN(EXP_LANES); q++) top = lane[q] <= top || top != top ? top : lane[q];
@@ -29,7 +31,9 @@ EBB_CLONES static double FN(row_exp)(T *y, const T *x, T top, int64_t n)
     int64_t i = 0;
     for (; i + FN(EXP_LANES) <= n; i += FN(EXP_LANES)) {
         T e[FN(EXP_LANES)];
+        EBB_LANES
         for (int q = 0; q < FN(EXP_LANES); q++) e[q] = EBB_EXP(x[i + q] - top);
+        EBB_LANES
         for (int q = 0; q < FN(EXP_LANES); q++) {
             y[i + q] = e[q];
             lane[q] += (double)e[q];
@@ -54,8 +58,10 @@ __attribute__((unused)) EBB_CLONES static double FN(row_exp_sum)(const T *x, T t
 {
     double lane[FN(EXP_LANES)] = {0}, sum = 0;
     int64_t i = 0;
-    for (; i + FN(EXP_LANES) <= n; i += FN(EXP_LANES))
+    for (; i + FN(EXP_LANES) <= n; i += FN(EXP_LANES)) {
+        EBB_LANES
         for (int q = 0; q < FN(EXP_LANES); q++) lane[q] += (double)EBB_EXP(x[i + q] - top);
+    }
     for (int q = 0; i < n; i++, q++) lane[q] += (double)EBB_EXP(x[i] - top);
     for (int q = 0; q < FN(EXP_LANES); q++) sum += lane[q];
     return sum;

@@ -25,7 +25,8 @@ enum {
     GEMM_MR = 8,   /* rows of a tile; its columns fill one 64-byte vector */
     GEMM_KC = 256, /* terms of a sum before it is added to c */
     GEMM_MC = 64,
-    GEMM_NC = 256
+    GEMM_NC = 256,
+    GEMM_NARROW = 128 /* columns of b up to which rows of a are read where they lie */
 };
 
 static int64_t gemm_min(int64_t a, int64_t b)

@@ -20,6 +20,25 @@ GEMM_CLONES static void FN(gemm_tile)(T *restrict tile, const T *restrict a,
     out[4] = s4, out[5] = s5, out[6] = s6, out[7] = s7;
 }
 
+/* The same where the panel of a lies in rows of x, `step` apart; those from `rows` on repeat the last. */
+GEMM_CLONES static void FN(gemm_tile_rows)(T *restrict tile, const T *restrict x, int64_t step,
+                                           int64_t rows, const T *restrict b, int64_t k)
+{
+    const FN(gemm_vector) zero = {0};
+    FN(gemm_vector) s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+    FN(gemm_vector) s4 = zero, s5 = zero, s6 = zero, s7 = zero;
+    const T *a[GEMM_MR];
+    for (int64_t i = 0; i < GEMM_MR; i++) a[i] = x + gemm_min(i, rows - 1) * step;
+    for (int64_t l = 0; l < k; l++, b += FN(GEMM_NR)) {
+        FN(gemm_vector) y = *(const FN(gemm_vector) *)b;
+        s0 += a[0][l] * y, s1 += a[1][l] * y, s2 += a[2][l] * y, s3 += a[3][l] * y;
+        s4 += a[4][l] * y, s5 += a[5][l] * y, s6 += a[6][l] * y, s7 += a[7][l] * y;
+    }
+    FN(gemm_vector) *out = (FN(gemm_vector) *)tile;
+    out[0] = s0, out[1] = s1, out[2] = s2, out[3] = s3;
+    out[4] = s4, out[5] = s5, out[6] = s6, out[7] = s7;
+}
+
 /* (rows, k) at x becomes panels of `width` rows, each (k, width); missing rows are zero. */
 static void FN(gemm_pack)(T *to, const T *x, int64_t rows, int64_t k, int64_t row_step,
                           int64_t k_step, int64_t width)
@@ -38,16 +57,20 @@ static void FN(gemm_pack)(T *to, const T *x, int64_t rows, int64_t k, int64_t ro
     }
 }
 
-/* One packed block of a (m, k) times one of b (k, n), into or onto c. */
-static void FN(gemm_block)(T *c, int64_t c_row, const T *a, const T *b, int64_t m, int64_t n,
-                           int64_t k, bool add)
+/* One block of a (m, k), packed where a_row is 0, else in rows, times a packed one of b (k, n), into
+ * or onto c. */
+static void FN(gemm_block)(T *c, int64_t c_row, const T *a, int64_t a_row, const T *b,
+                           int64_t m, int64_t n, int64_t k, bool add)
 {
     T tile[GEMM_MR * FN(GEMM_NR)] __attribute__((aligned(64)));
     for (int64_t j = 0; j < n; j += FN(GEMM_NR)) {
         int64_t cols = gemm_min(FN(GEMM_NR), n - j);
         for (int64_t i = 0; i < m; i += GEMM_MR) {
             int64_t rows = gemm_min(GEMM_MR, m - i);
-            FN(gemm_tile)(tile, a + i * k, b + j * k, k);
+            if (a_row)
+                FN(gemm_tile_rows)(tile, a + i * a_row, a_row, rows, b + j * k, k);
+            else
+                FN(gemm_tile)(tile, a + i * k, b + j * k, k);
             for (int64_t r = 0; r < rows; r++) {
                 T *out = c + (i + r) * c_row + j;
                 const T *in = tile + r * FN(GEMM_NR);
@@ -66,6 +89,8 @@ static void FN(gemm_packed)(const ebb__gemm *g)
     T *c = g->c, *b_pack = g->scratch;
     int64_t depth = gemm_min(g->k, GEMM_KC);
     T *a_pack = b_pack + depth * gemm_round(gemm_min(g->n, GEMM_NC), FN(GEMM_NR));
+    /* Packed rows of a are read n / NR times: few times for a narrow b. */
+    bool in_rows = g->a_col == 1 && g->a_row != 0 && g->n <= GEMM_NARROW;
     for (int64_t j = 0; j < g->n; j += GEMM_NC) {
         int64_t n = gemm_min(GEMM_NC, g->n - j);
         for (int64_t l = 0; l < g->k; l += GEMM_KC) {
@@ -76,8 +101,10 @@ static void FN(gemm_packed)(const ebb__gemm *g)
                 int64_t m = gemm_min(GEMM_MC, g->m - i);
                 T *to = c + i * g->c_row + j;
                 from = a + i * g->a_row + l * g->a_col;
-                FN(gemm_pack)(a_pack, from, m, k, g->a_row, g->a_col, GEMM_MR);
-                FN(gemm_block)(to, g->c_row, a_pack, b_pack, m, n, k, l > 0 || g->add);
+                if (!in_rows) FN(gemm_pack)(a_pack, from, m, k, g->a_row, g->a_col, GEMM_MR);
+                FN(gemm_block)
+                (to, g->c_row, in_rows ? from : a_pack, in_rows ? g->a_row : 0, b_pack, m, n, k,
+                 l > 0 || g->add);
             }
         }
     }

@@ -112,6 +112,72 @@ static void strides_and_threads_do_not_change_a_bit(void **state)
     assert_memory_equal(seen[0], seen[2], sizeof seen[0]);
 }
 
+/* Rows and columns of a turned matrix are folded a line at a time. */
+static void rows_of_a_turned_matrix_are_those_of_its_copy(void **state)
+{
+    static const int64_t sides[][2] = {{700, 1500}, {1030, 67}, {5, 3000}, {4096, 16}};
+    static const ebb_dtype dtypes[] = {EBB_F32, EBB_F64, EBB_U8, EBB_I64};
+    ebb_context *ctx = *state;
+    for (size_t i = 0; i < 4 * sizeof sides / sizeof *sides; i++) {
+        EBB_SCOPE(here);
+        const int64_t *n = sides[i / 4];
+        float *x = values(n[0] * n[1]);
+        for (int64_t k = 0; k < n[0] * n[1]; k++) x[k] = sinf(x[k]) * 100;
+        ebb_tensor *t = EBB_FROM(ctx, EBB_SHAPE(n[0], n[1]), x, n[0] * n[1]);
+        ebb_tensor *turned = ebb_transpose(ebb_cast(t, dtypes[i % 4]), 0, 1);
+        ebb_tensor *copy = ebb_clone(turned);
+        for (int64_t axis = 0; axis < 2; axis++) {
+            ebb_tensor *one[2], *two[2];
+            assert_ok(ebb_max(&one[0], &one[1], turned, EBB_AXES(axis)));
+            assert_ok(ebb_max(&two[0], &two[1], copy, EBB_AXES(axis)));
+            ebb_tensor *same[] = {
+                ebb_eq(ebb_sum(turned, EBB_AXES(axis)), ebb_sum(copy, EBB_AXES(axis))),
+                ebb_eq(one[0], two[0]), ebb_eq(one[1], two[1]),
+                ebb_eq(ebb_var(ebb_cast(turned, EBB_F64), EBB_AXES(axis), NULL),
+                       ebb_var(ebb_cast(copy, EBB_F64), EBB_AXES(axis), NULL))};
+            for (size_t k = 0; k < sizeof same / sizeof *same; k++)
+                assert_true(ebb_item(ebb_all(same[k], EBB_ALL)) == 1);
+        }
+        free(x);
+    }
+}
+
+/* Repeated places add up in the order of the index, on one thread and on several. */
+static void threads_do_not_change_what_is_gathered_or_scattered(void **state)
+{
+    (void)state;
+    enum { N = 300, M = 500 };
+    static float seen[3][2][3][N * M];
+    static int64_t place[N * M];
+    static float x[N * M];
+    for (int64_t i = 0; i < N * M; i++) {
+        place[i] = i * 7919 % N;
+        x[i] = sinf(whole(i));
+    }
+    for (int32_t threads = 1; threads <= 3; threads++) {
+        ebb_context *ctx;
+        assert_ok(ebb_context_create(&ctx, &(ebb_context_options){.n_threads = threads}));
+        for (int64_t axis = 0; axis < 2; axis++) {
+            EBB_SCOPE(here);
+            float(*out)[N * M] = seen[threads - 1][axis];
+            ebb_tensor *t = EBB_FROM(ctx, EBB_SHAPE(N, M), x, N * M);
+            ebb_tensor *index =
+                ebb_tensor_copy(ctx, EBB_I64, EBB_SHAPE(N, M), place, sizeof place);
+            ebb_tensor *zeros = ebb_zeros(ctx, EBB_F32, EBB_SHAPE(N, M));
+            assert_ok(EBB_READ(ebb_gather(t, index, axis), out[0], N * M));
+            assert_ok(EBB_READ(ebb_scatter_add(zeros, index, t, axis), out[1], N * M));
+            for (int64_t i = 0; i < N; i++)
+                for (int64_t j = 0; j < M; j++) {
+                    int64_t p = place[i * M + j], at = axis ? i * M + p : p * M + j;
+                    assert_true(out[0][i * M + j] == x[at]);
+                    out[2][at] += x[i * M + j];
+                }
+            assert_memory_equal(out[1], out[2], sizeof out[1]);
+        }
+        ebb_context_destroy(ctx);
+    }
+}
+
 /* NaN beats every number wherever it stands; of two the first is reported. */
 static void nan_is_found_in_long_rows(void **state)
 {
@@ -153,6 +219,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(outer_and_inner_axes_together, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test(strides_and_threads_do_not_change_a_bit),
+        cmocka_unit_test_setup_teardown(rows_of_a_turned_matrix_are_those_of_its_copy,
+                                        fixture_setup, fixture_teardown),
+        cmocka_unit_test(threads_do_not_change_what_is_gathered_or_scattered),
         cmocka_unit_test_setup_teardown(nan_is_found_in_long_rows, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(long_f32_sums_keep_their_digits, fixture_setup,
