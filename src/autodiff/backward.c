@@ -360,6 +360,7 @@ static ebb_status backward_checked(ebb__backward *b, ebb__graph_place *places)
         atomic_load_explicit(&b->ctx->root->engine->watch.flags, memory_order_relaxed))
         ebb__watch_backward(b);
     ebb__graph_walk_end(&b->walk);
+    ebb__lease_end();
     if (status == EBB_OK) ebb__memory_step_done(b->ctx);
     if (status == EBB_OK && !b->walk.keep) ebb__habit_step(b->ctx);
     if (status == EBB_OK && a->inputs) return results_hand_over(b);

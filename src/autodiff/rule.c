@@ -89,6 +89,7 @@ static ebb_tensor *rule_in(ebb_vjp *v, int32_t i)
         return sticky(v, ebb__fail(EBB_E_MISUSE, "the rule of %s reads input %d undeclared",
                                    v->op->name, (int)i));
     if (!ebb__record_layout(r->record, i)) return EBB_NONE;
+    if (r->record->in[i] && target_of(r, i).leaf >= 0) ebb__lease_begin(r->record->in[i]);
     ebb_tensor *t = saved_tensor(r, r->record->in[i], i);
     if (t && r->b->create_graph && ebb__record_tracked(r->record, i)) {
         ebb__graph_place p = ebb__graph_parent(r->node, (uint32_t)edge_of(r, i));

@@ -20,6 +20,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/size.h"
+#include "base/thread.h"
 #include "memory/arena.h"
 #include "memory/gate.h"
 #include "memory/value.h"
@@ -255,6 +256,12 @@ static inline size_t ebb__big_bytes(const ebb__big *b)
 {
     return b->value.external ? sizeof(ebb__external) : sizeof(ebb__big);
 }
+/* What a thread has under ebb__lease_begin: counted at the value, given back already. */
+typedef struct ebb__value_lease {
+    ebb__value *value;
+    unsigned uses, saves;
+} ebb__value_lease;
+extern EBB__THREAD_HOT ebb__value_lease ebb__lease;
 /* Frees a tiny value whose refs are 0; anywhere. */
 void ebb__tiny_free(ebb__value *v);
 void ebb__trace_event(ebb__memory *m, const ebb__value *v, bool made);
@@ -281,9 +288,18 @@ static inline size_t ebb__tiny_bytes(size_t bytes)
 enum { EBB__COUNT_SAVED_BYTES = EBB__POOL_COUNTERS - 1 };
 /* A save of v by r more or less (change 1 or -1); it counts from the first to the last. Others
  * may save it at the same time. */
+static inline void ebb__saved_note(const ebb__value *v, int change)
+{
+    ebb__pool_part_count(ebb__pool_part_get(v->ctx->pool), EBB__COUNT_SAVED_BYTES,
+                         change < 0 ? -(int64_t)v->bytes : (int64_t)v->bytes);
+}
 static inline void ebb__save_count(const ebb__record *r, ebb__value *v, int change)
 {
     unsigned before;
+    if (v == ebb__lease.value && change < 0) {
+        ebb__lease.saves++;
+        return;
+    }
     if (r->ctx->single_threaded) {
         before = atomic_load_explicit(&v->saves, memory_order_relaxed);
         atomic_store_explicit(&v->saves, before + (unsigned)change, memory_order_relaxed);
@@ -291,9 +307,7 @@ static inline void ebb__save_count(const ebb__record *r, ebb__value *v, int chan
         before = atomic_fetch_add_explicit(&v->saves, (unsigned)change, memory_order_relaxed);
     }
     EBB_ASSERT(change > 0 || before > 0);
-    if (before == (change < 0))
-        ebb__pool_part_count(ebb__pool_part_get(r->ctx->pool), EBB__COUNT_SAVED_BYTES,
-                             change < 0 ? -(int64_t)v->bytes : (int64_t)v->bytes);
+    if (before == (change < 0)) ebb__saved_note(v, change);
 }
 /* Frees the record's memory; under the mutex where it is a recipe. */
 void ebb__record_free(ebb__record *r);

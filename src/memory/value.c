@@ -14,6 +14,8 @@
 
 _Static_assert(sizeof(ebb__value) % 16 == 0, "a tiny value's bytes follow it, aligned");
 
+EBB__THREAD_HOT ebb__value_lease ebb__lease;
+
 static ebb_status tiny_refused(ebb_context *ctx, ebb_kind kind, size_t bytes)
 {
     while (ebb__room_more(ctx, bytes))
@@ -110,16 +112,42 @@ ebb_status ebb__value_adopt(ebb__value **out, ebb_context *ctx, void *data, size
 
 ebb__value *ebb__value_use(ebb__value *v)
 {
-    ebb__count_up(v->tiny ? &v->refs : &v->uses, v->ctx->single_threaded);
+    if (v == ebb__lease.value && ebb__lease.uses > 1) /* one stays: it keeps the value */
+        ebb__lease.uses--;
+    else
+        ebb__count_up(v->tiny ? &v->refs : &v->uses, v->ctx->single_threaded);
     return v;
 }
 
 static void tiny_unuse(ebb__value *v)
 {
+    if (v == ebb__lease.value) {
+        ebb__lease.uses++;
+        return;
+    }
     if (!ebb__count_down(&v->refs, v->ctx->single_threaded)) return;
     ebb__memory *m = v->ctx->memory;
     if (m->top->trace) ebb__trace_event(m, v, false);
     ebb__tiny_free(v);
+}
+
+void ebb__lease_end(void)
+{
+    ebb__value *v = ebb__lease.value;
+    unsigned uses = ebb__lease.uses, saves = ebb__lease.saves;
+    ebb__lease.value = NULL;
+    ebb__lease.uses = ebb__lease.saves = 0;
+    if (saves && atomic_fetch_sub_explicit(&v->saves, saves, memory_order_relaxed) == saves)
+        ebb__saved_note(v, -1);
+    if (uses > 1) atomic_fetch_sub_explicit(&v->refs, uses - 1, memory_order_release);
+    if (uses) tiny_unuse(v);
+}
+
+void ebb__lease_begin(ebb__value *v)
+{
+    if (v == ebb__lease.value || !v->tiny || v->ctx->single_threaded) return;
+    ebb__lease_end();
+    ebb__lease.value = v;
 }
 
 void ebb__value_unuse(ebb__value *v)

@@ -179,6 +179,11 @@ ebb_status ebb__value_adopt(ebb__value **out, ebb_context *ctx, void *data, size
                             void (*done)(void *user), void *user);
 ebb__value *ebb__value_use(ebb__value *v);              /* the caller holds a use already */
 void ebb__value_unuse(ebb__value *v);                   /* NULL is ignored */
+/* A tiny value that many nodes of a backward saved, and those of other threads too: the thread
+ * keeps the uses and saves of it that it gives back, up to the next call for another value or to
+ * the end, and takes uses from there first. Each count would be a transfer between processors. */
+void ebb__lease_begin(ebb__value *v);
+void ebb__lease_end(void);
 void ebb__value_set_kind(ebb__value *v, ebb_kind kind); /* moves the accounted bytes */
 /* The value, of which nobody else holds a use and which has no recipe, counts from now on for
  * `ancestor` where that is an ancestor of its context (and may outlive it): never fails. It is
