@@ -177,8 +177,8 @@ ebb_status ebb__value_create(ebb__value **out, ebb_context *ctx, size_t bytes, e
  */
 ebb_status ebb__value_adopt(ebb__value **out, ebb_context *ctx, void *data, size_t bytes,
                             void (*done)(void *user), void *user);
-ebb__value *ebb__value_use(ebb__value *v);              /* the caller holds a use already */
-void ebb__value_unuse(ebb__value *v);                   /* NULL is ignored */
+ebb__value *ebb__value_use(ebb__value *v); /* the caller holds a use already */
+void ebb__value_unuse(ebb__value *v);      /* NULL is ignored */
 /* A tiny value that many nodes of a backward saved, and those of other threads too: the thread
  * keeps the uses and saves of it that it gives back, up to the next call for another value or to
  * the end, and takes uses from there first. Each count would be a transfer between processors. */
