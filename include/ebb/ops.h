@@ -907,7 +907,7 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_nll(ebb_tensor *x, ebb_tensor *labels,
 
 /* out = x / (1 - p) where kept, 0 with chance p; always drops: the caller knows whether it
  * trains. Nothing is saved: the gradient draws the same elements again.
- *   p          chance of each element to be 0, in [0, 1) */
+ *   p          chance of each element to be 0, in [0, 1] */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_dropout(ebb_tensor *x, double p);
 
 /* Numbers drawn evenly from [low, high).

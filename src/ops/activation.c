@@ -118,7 +118,9 @@ SLOPE(sigmoid_grad, "y", IN(1), IN(0) | IN(1),
 
 /* ---- silu -------------------------------------------------------------------------------- */
 EBB_MAP1(silu, FLOAT, x *EBB_SIGMOID(x))
-EBB_MAP2(silu_grad, FLOAT, x *(EBB_SIGMOID(y) * (1 + y * (1 - EBB_SIGMOID(y)))))
+/* From 800 on the slope is 1 whatever y, infinity too. */
+EBB_MAP2(silu_grad, FLOAT,
+         x *(EBB_SIGMOID(y) * (1 + (y < 800 ? y : 800) * (1 - EBB_SIGMOID(y)))))
 
 static void silu_vjp(ebb_vjp *v)
 {

@@ -17,7 +17,7 @@ enum { DROPOUT_BLOCKS = 64, DROPOUT_WORDS = 4 * DROPOUT_BLOCKS };
 
 static const ebb_attr_spec dropout_attrs[] = {{"p", EBB_ATTR_F64,
                                                offsetof(ebb__dropout_attr, p), false,
-                                               "chance of each element to be 0, in [0, 1)"},
+                                               "chance of each element to be 0, in [0, 1]"},
                                               {0}};
 static const ebb_attr_spec dropout_grad_attrs[] = {
     {"p", EBB_ATTR_F64, offsetof(ebb__dropout_grad_attr, p), false, NULL},
@@ -67,7 +67,7 @@ static void dropout_blocks(const void *arg, int64_t lo, int64_t hi, int32_t part
 
 static ebb_status dropout_run(const ebb__call *c, double p, uint64_t base)
 {
-    dropout_work w = {c, base, ebb__dropout_least(p), 1 / (1 - p)};
+    dropout_work w = {c, base, ebb__dropout_least(p), p < 1 ? 1 / (1 - p) : 0};
     int64_t n_blocks = (ebb__n_elems(&c->out[0].shape) + 3) / 4;
     ebb__parallel(c->n_threads, n_blocks, ebb__grain(8), dropout_blocks, &w);
     return EBB_OK;
@@ -77,7 +77,7 @@ static ebb_status dropout_shape(ebb__call *c)
 {
     double p = *(const double *)c->attr; /* first in both structs */
     EBB_TRY(ebb__shape_same_float(c));
-    if (!(p >= 0 && p < 1)) return ebb__fail(EBB_E_RANGE, "p is %g, it must be in [0, 1)", p);
+    if (!(p >= 0 && p <= 1)) return ebb__fail(EBB_E_RANGE, "p is %g, it must be in [0, 1]", p);
     return EBB_OK;
 }
 

@@ -141,6 +141,31 @@ static void determinants_have_gradients_where_they_are_zero(void **state)
     EXPECT(ebb_det(ebb_zeros(ctx, EBB_F64, EBB_SHAPE(0, 0))), 0, 1);
 }
 
+/* Cofactors are quadratic: half of those at a + v less those at a - v, in whole numbers. */
+static void determinants_have_second_derivatives_where_they_are_zero(void **state)
+{
+    ebb_context *ctx = *state;
+    EBB_SCOPE(scope);
+    const double rank[3][9] = {
+        {0}, {1, 2, 3, 2, 4, 6, -1, -2, -3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}};
+    const double along[9] = {2, -1, 0, 1, 3, 4, 0, 5, -2};
+    const double want[3][9] = {
+        {0}, /* of 3 x 3 zeros: every product has a 0 left */
+        {-39, 3, 11, 16, -8, 0, -7, -13, 11},
+        {-45, 27, 7, 28, 16, -28, -7, -13, 15},
+    };
+    for (int k = 0; k < 3; k++) {
+        ebb_tensor *a = case_leaf(case_tensor(ctx, EBB_SHAPE(3, 3), rank[k], 9)), *hv;
+        ebb_tensor *v = case_tensor(ctx, EBB_SHAPE(3, 3), along, 9);
+        GOOD(ebb_hvp(&hv, ebb_det(a), &a, &v, 1));
+        case_expect(hv, 1e-12, want[k], 9, "d2 det", __LINE__);
+    }
+    ebb_tensor *a = case_leaf(ebb_zeros(ctx, EBB_F64, EBB_SHAPE(2, 2))), *hv;
+    ebb_tensor *v = MAT(EBB_SHAPE(2, 2), 1, 2, 3, 4);
+    GOOD(ebb_hvp(&hv, ebb_det(a), &a, &v, 1));
+    EXPECT(hv, 0, 4, -3, -2, 1);
+}
+
 static void logarithms_of_determinants(void **state)
 {
     ebb_context *ctx = *state;
@@ -209,6 +234,7 @@ int main(void)
         CASE(factors_of_positive_definite_matrices),
         CASE(triangular_systems_read_one_half),
         CASE(determinants_have_gradients_where_they_are_zero),
+        CASE(determinants_have_second_derivatives_where_they_are_zero),
         CASE(logarithms_of_determinants),
         CASE(large_systems_are_solved_to_rounding),
         CASE(large_matrices_are_refused_in_the_same_words),

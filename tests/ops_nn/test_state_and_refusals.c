@@ -189,7 +189,7 @@ static void test_shapes_that_do_not_fit_are_named(void **state)
     REFUSED(EBB_E_RANGE, "max_pool2d: padding 2 is outside [0, 1], half the kernel",
             ebb_max_pool2d(image, 3, 3, &o));
     REFUSED(EBB_E_RANGE, "softmax: axis 2 is outside [-2, 2)", ebb_softmax(x, 2));
-    REFUSED(EBB_E_RANGE, "dropout: p is 1, it must be in [0, 1)", ebb_dropout(x, 1));
+    REFUSED(EBB_E_RANGE, "dropout: p is 1.5, it must be in [0, 1]", ebb_dropout(x, 1.5));
     ebb_tensor *list[] = {x, y};
     REFUSED(EBB_E_SHAPE, "cat: xs[0] is (2, 3), xs[1] is (2): only the axis joined may differ",
             ebb_cat(list, 2, 0));

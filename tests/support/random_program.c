@@ -46,28 +46,19 @@ typedef struct program_result {
 } program_result;
 
 /* ---- operands ---------------------------------------------------------------------------- */
-/* Not std: a gather may give it equal elements, and there it has a kink (sqrt at 0). */
-/* Nor what needs matrices far from singular: here they come as they come. */
-static bool takes_any_matrix(const ebb_op *op)
+bool random_program_draws(const ebb_op *op)
 {
-    for (int32_t k = 0; k < op->n_samples; k++)
-        for (int32_t i = 0; i < EBB__MAX_IN && op->samples[k].in[i]; i++)
-            if (strchr(op->samples[k].in[i], '+')) return false;
-    return true;
-}
-
-static bool usable(const ebb_op *op)
-{
-    const uint32_t no = EBB_OP_PRIVATE | EBB_OP_CREATE | EBB_OP_VALUE_SHAPE | EBB_OP_STATEFUL;
-    return !(op->flags & no) && op->writes == 0 && op->n_samples > 0 && op->n_in > 0 &&
-           strcmp(op->name, "std") != 0 && takes_any_matrix(op);
+    const uint32_t no = EBB_OP_PRIVATE | EBB_OP_CREATE;
+    bool shape_by_value = op->flags & EBB_OP_VALUE_SHAPE && op->flags & EBB_OP_INTEGER;
+    return !(op->flags & no) && !shape_by_value && !(op->writes & 1) && op->n_samples > 0 &&
+           op->n_in > 0;
 }
 
 static const ebb_op *choose_op(program *p)
 {
     for (;;) {
         const ebb_op *op = ebb__op_table[numeric_below(&p->choice, EBB__N_OPS)];
-        if (usable(op)) return op;
+        if (random_program_draws(op)) return op;
     }
 }
 
@@ -83,20 +74,30 @@ static ebb_tensor *choose_tensor(program *p)
     return p->leaf[0];
 }
 
-static ebb_tensor *gather_operand(program *p, ebb_shape shape, double lo, double hi)
+/* An older tensor's elements in new places, each with a number of its own, so that no two are
+ * equal (maxima, std of equal elements have kinks), and not near singular where a matrix must
+ * not be. */
+static ebb_tensor *gather_operand(program *p, const harness_value *like, double lo, double hi)
 {
-    int64_t index[MAX_ELEMS], n = ebb__n_elems(&shape);
+    int64_t index[MAX_ELEMS], n = like->n;
+    double own[MAX_ELEMS];
     ebb_tensor *from = choose_tensor(p);
     if (ebb_n_elems(from) == 0) from = p->leaf[0];
-    for (int64_t i = 0; i < n; i++) index[i] = numeric_below(&p->choice, ebb_n_elems(from));
+    if (lo == 0 && hi == 0) lo = -2, hi = 2;
+    double middle = (lo + hi) / 2, half = (hi - lo) / 2 * (like->diagonal != 0 ? 0.4 : 0.95);
+    int64_t side = like->diagonal != 0 ? like->shape.dims[like->shape.n_dims - 1] : 1;
+    for (int64_t i = 0; i < n; i++) {
+        index[i] = numeric_below(&p->choice, ebb_n_elems(from));
+        own[i] = middle + half * numeric_uniform(&p->choice, -0.3, 0.3);
+        if (i / side % side == i % side) own[i] += like->diagonal;
+    }
     ebb_tensor *at = ebb_tensor_copy(p->ctx, EBB_I64, EBB_SHAPE(n), index, (size_t)n * 8);
+    ebb_tensor *plus = ebb_tensor_copy(p->ctx, EBB_F64, like->shape, own, (size_t)n * 8);
     ebb_tensor *flat = ebb_reshape(from, EBB_SHAPE(ebb_n_elems(from)));
     ebb_tensor *in[] = {flat, at};
     const int64_t axis = 0;
-    ebb_tensor *x = ebb_reshape(ebb__run1(p->ctx, p->gather, &axis, 2, in), shape);
-    if (lo == 0 && hi == 0) lo = -2, hi = 2;
-    double middle = (lo + hi) / 2, half = (hi - lo) / 2 * 0.95;
-    return ebb_add_scalar(ebb_mul_scalar(ebb_sin(x), half), middle);
+    ebb_tensor *x = ebb_reshape(ebb__run1(p->ctx, p->gather, &axis, 2, in), like->shape);
+    return ebb_add(ebb_mul_scalar(ebb_sin(x), 0.7 * half), plus);
 }
 
 static bool fits(const harness_case *c)
@@ -111,7 +112,7 @@ static ebb_status make_operands(program *p, const harness_case *c, ebb_tensor **
     for (int32_t i = 0; i < c->n_in; i++) {
         int32_t at = i < c->op->n_in ? i : c->op->n_in - 1;
         if (!c->in[i].absent && c->wants[i])
-            in[i] = gather_operand(p, c->in[i].shape, c->op->range[at].lo, c->op->range[at].hi);
+            in[i] = gather_operand(p, &c->in[i], c->op->range[at].lo, c->op->range[at].hi);
         else
             EBB_TRY(harness_tensor(&in[i], p->ctx, &c->in[i], HARNESS_CONTIGUOUS));
         EBB_TRY(ebb_check(in[i] == EBB_NONE ? p->leaf[0] : in[i]));
@@ -154,6 +155,7 @@ static ebb_status run_op(program *p)
             status =
                 ebb__run(p->ctx, op, op->attr_bytes ? c.attr : NULL, c.n_in, in, c.n_out, out);
         p->report->n_ops++;
+        if (status == EBB_OK) p->report->drawn[op->id] = true;
         for (int32_t k = 0; status == EBB_OK && k < c.n_out; k++)
             if (ebb_dtype_of(out[k]) == EBB_F64 && p->n_pool < MAX_POOL)
                 p->pool[p->n_pool++].t = ebb_keep(out[k]);
