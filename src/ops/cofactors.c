@@ -153,6 +153,6 @@ const ebb_op ebb__op_cofactors_grad = {
     .forward = cofactors_grad_forward,
     .vjp = cofactors_grad_vjp,
     EBB_SAMPLES({.in = {"3x3+4", "3x3"}}, {.in = {"4x4+3", "4x4"}},
-                {.in = {"2x3x3+3", "2x3x3"}}, {.in = {"2x4x4+3", "2x4x4"}},
+                {.in = {"2x3x3+3", "2x3x3"}}, {.in = {"2x1x3x3+4", "2x1x3x3"}},
                 {.in = {"5x5+4", "5x5"}}, {.in = {"0x0", "0x0"}}),
 };
