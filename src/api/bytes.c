@@ -229,7 +229,7 @@ static ebb_status map_checked(ebb_view *out, ebb_tensor *t, uint32_t access)
     EBB_TRY(ebb__tensor_pin(out, s));
     if (access & EBB_MAP_WRITE) atomic_store(&s->written_by_map, true);
     atomic_fetch_add(&s->n_maps, 1);
-    atomic_fetch_add(&s->storage->n_maps, 1);
+    ebb__storage_map_count(s->storage, 1);
     return EBB_OK;
 }
 
@@ -250,7 +250,7 @@ void ebb_unmap(ebb_tensor *t)
         return;
     }
     bool last = atomic_fetch_sub(&s->n_maps, 1) == 1;
-    atomic_fetch_sub(&s->storage->n_maps, 1);
+    ebb__storage_map_count(s->storage, -1);
     ebb__tensor_unpin(s);
     /* What was saved while the user could write is as good as written to. */
     if (last && atomic_exchange(&s->written_by_map, false) &&

@@ -273,6 +273,7 @@ static ebb_status nodes_run(ebb__backward *b)
             b->total[k] = NULL;
         }
         if (b->walk.keep) EBB_TRY(ebb__region_saves_use(&b->again, record_of(b, i)));
+        ebb__next_uses_after(b, i);
         ebb__graph_walk_done(&b->walk, i);
         if (b->args->commit_each_leaf) EBB_TRY(ebb__commit_complete(b, i));
     }

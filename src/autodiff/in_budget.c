@@ -119,8 +119,6 @@ static ebb_status compute(bytes *b)
         ebb__value_pin_reserved(a->made[k]);
         c->out[k].data = a->made[k]->data;
     }
-    for (int32_t i = 0; i < c->n_in; i++)
-        if (operand(a, i)) ebb__value_read_note(operand(a, i));
     if (c->scratch_bytes) c->scratch = b->want[n].scratch;
     ebb__operands_resolve(a);
     ebb_status status = ebb__kernel_run(a);

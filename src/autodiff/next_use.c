@@ -2,7 +2,8 @@
  *
  * The nodes are in order, so each saved value's next use is known: a rule takes some times what
  * the operation took. That is an upper estimate, and the clock is put forward to it as the walk
- * comes by, so that what is still to come never looks past.
+ * comes by, so that what is still to come never looks past. What several nodes save is read again
+ * after the first: the position of the next is kept for each save.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/backward.h"
 
@@ -13,38 +14,47 @@ static ebb__record *record_of(const ebb__backward *b, int64_t i)
     return ebb_graph_node_payload(b->walk.nodes[i]);
 }
 
-static void saves_set(const ebb__record *r, uint64_t at)
-{
-    for (uint32_t i = 0; i < r->n_in; i++)
-        if (r->in[i] && r->saved_in >> (i < 31 ? i : 31) & 1) ebb__value_set_next(r->in[i], at);
-    for (uint32_t k = 0; k < r->n_out && k < 32; k++)
-        if (r->out[k] && r->saved_out >> k & 1) ebb__value_set_next(r->out[k], at);
-}
-
 ebb_status ebb__next_uses_set(ebb__backward *b)
 {
     const double rule_per_run = 4;
     int64_t n = b->walk.n_nodes;
     if (!ebb__budget_gate(b->ctx) || n == 0) return EBB_OK;
-    b->position = ebb__alloc(&ebb__allocator_libc, (size_t)n * sizeof *b->position, 16);
-    if (!b->position)
-        return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused",
-                         (size_t)n * sizeof *b->position);
-    uint64_t at = ebb__clock(b->ctx) + 1;
+    size_t n_saves = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!b->walk.is_stop[i]) n_saves += ebb__saves_count(record_of(b, i));
+    size_t bytes = ((size_t)n + n_saves) * sizeof *b->position;
+    b->position = ebb__alloc(&ebb__allocator_libc, bytes, 16);
+    if (!b->position) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes);
+    b->n_saves = n_saves;
+    double at = ebb__memory_position(b->ctx) + 1;
     for (int64_t i = 0; i < n; i++) {
         b->position[i] = at;
-        at += 1 + (uint64_t)(rule_per_run * (double)ebb__record_cost(record_of(b, i)));
+        at += 1 + rule_per_run * (double)ebb__record_cost(record_of(b, i));
     }
-    for (int64_t i = n; i-- > 0;) /* the first use last: it is what stays */
-        if (!b->walk.is_stop[i]) saves_set(record_of(b, i), b->position[i]);
+    double *after = b->position + n + n_saves;
+    for (int64_t i = n; i-- > 0;) { /* the first use last: it is what stays */
+        if (b->walk.is_stop[i]) continue;
+        after -= ebb__saves_count(record_of(b, i));
+        ebb__saves_read_at(record_of(b, i), b->position[i], after);
+    }
+    b->after = after;
     return EBB_OK;
 }
 
 void ebb__next_uses_at(const ebb__backward *b, int64_t i)
 {
     if (!b->position) return;
-    uint64_t now = ebb__clock(b->ctx);
+    double now = ebb__memory_position(b->ctx);
     if (now < b->position[i]) ebb__clock_advance(b->ctx, (float)(b->position[i] - now));
+}
+
+void ebb__next_uses_after(ebb__backward *b, int64_t i)
+{
+    if (!b->position) return;
+    b->n_read = i + 1;
+    if (b->walk.is_stop[i]) return;
+    ebb__saves_were_read(record_of(b, i), b->after);
+    b->after += ebb__saves_count(record_of(b, i));
 }
 
 void ebb__next_use_total(const ebb__backward *b, const ebb__grad_total *total, int64_t node)
@@ -56,6 +66,9 @@ void ebb__next_use_total(const ebb__backward *b, const ebb__grad_total *total, i
 void ebb__next_uses_end(ebb__backward *b)
 {
     if (!b->position) return;
-    ebb__free(&ebb__allocator_libc, b->position, (size_t)b->walk.n_nodes * sizeof *b->position);
+    for (int64_t i = b->n_read; i < b->walk.n_nodes; i++) /* it has failed there */
+        if (!b->walk.is_stop[i]) ebb__saves_were_read(record_of(b, i), NULL);
+    size_t n = (size_t)b->walk.n_nodes + b->n_saves;
+    ebb__free(&ebb__allocator_libc, b->position, n * sizeof *b->position);
     b->position = NULL;
 }

@@ -6,7 +6,7 @@
  * inputs. An input elsewhere is resident or lost, and is a source: where it is lost, which
  * nobody told the record, it turns out here that the value cannot be made again.
  * SPDX-License-Identifier: MIT */
-#include "memory/memory.h"
+#include "memory/mirror.h"
 
 static bool can_drop(const ebb__value *v)
 {
@@ -107,6 +107,7 @@ bool ebb__drop(ebb__memory *m, ebb__value *v)
         if (can && atomic_load_explicit(&v->uses, memory_order_relaxed))
             can = recipe_need(m, v);
         if (can) {
+            ebb__mirror_dropped(m, ebb__big_of(v));
             ebb__content_note(ebb__big_of(v));
             ebb__bytes_free(m, v);
         } else {
@@ -135,7 +136,9 @@ void ebb__record_hold(ebb__record *r, ebb__value **held)
         bool needed = v && ebb__recipe_of(v) == r && v->state == EBB__VALUE_DROPPED &&
                       atomic_load_explicit(&v->uses, memory_order_relaxed);
         held[k] = needed ? v : NULL;
-        if (needed) ebb__count_up(&v->uses, m->single_threaded);
+        if (!needed) continue;
+        ebb__mirror_count(m, ebb__big_of(v));
+        ebb__count_up(&v->uses, m->single_threaded);
     }
     ebb__memory_leave(m);
 }
@@ -155,6 +158,7 @@ void ebb__value_restored(ebb__value *v)
     EBB_ASSERT(v->state == EBB__VALUE_DROPPED && v->data);
     EBB_ASSERT(atomic_load(&v->uses) > 0);
     ebb__state_set(v, EBB__VALUE_RESIDENT);
+    ebb__mirror_restored(m, ebb__big_of(v));
     ebb__content_compare(ebb__big_of(v));
     ebb__inputs_unuse(m, ebb__recipe_of(v));
     ebb__memory_leave(m);

@@ -112,6 +112,13 @@ void ebb__gate_leave(ebb__gate_hold *h)
     unlock(g);
 }
 
+bool ebb__gate_is_nested(const ebb__gate *g)
+{
+    int n = 0;
+    for (const ebb__gate_hold *h = innermost; h; h = h->outer) n += h->gate == g;
+    return n > 1;
+}
+
 bool ebb__gate_is_alone(const ebb__gate *g)
 {
     const ebb__gate_hold *have = mine(g);

@@ -38,6 +38,8 @@ void ebb__gate_enter_alone(ebb__gate_hold *h, ebb__gate *g);
 /* From alone to inside, without others in between; a nested hold stays as it is. */
 void ebb__gate_share(ebb__gate_hold *h);
 void ebb__gate_leave(ebb__gate_hold *h);
+/* Has the calling thread entered more than once: what the outer ones have pinned is in the way. */
+bool ebb__gate_is_nested(const ebb__gate *g);
 /* Is the calling thread the one that is alone. */
 bool ebb__gate_is_alone(const ebb__gate *g);
 

@@ -11,106 +11,6 @@
 
 #include <string.h>
 
-/* ---- room -------------------------------------------------------------------------------- */
-/* The allocator may change what the table holds, not how much room it has. */
-static bool table_grow(ebb__ledger *l, void **table, size_t old_n, size_t n, size_t item)
-{
-    void *p = ebb__alloc(&l->allocator, n * item, 64);
-    if (!p) return false;
-    if (old_n) memcpy(p, *table, old_n * item);
-    ebb__free(&l->allocator, *table, old_n * item);
-    l->bytes += (n - old_n) * item;
-    *table = p;
-    return true;
-}
-
-static ebb_status no_memory(size_t n)
-{
-    return ebb__fail(EBB_E_NOMEM, "no memory for a ledger of %zu entries", n);
-}
-
-static size_t grown(size_t max, size_t need)
-{
-    size_t n = max ? max : 16;
-    while (n < need) n += n / 2;
-    return n;
-}
-
-/* The candidates' tables have room for every val; they are grown first, so that a failure
- * leaves all of them large enough for vals_max. */
-static ebb_status vals_room(ebb__ledger *l, size_t need)
-{
-    if (need <= l->vals_max) return EBB_OK;
-    size_t old = l->vals_max, n = grown(old, need);
-    if (n >= NONE) return no_memory(n);
-    void **tables[] = {(void **)&l->slot_val, (void **)&l->slot_gain, (void **)&l->slot_coord,
-                       (void **)&l->stale, (void **)&l->vals};
-    size_t items[] = {sizeof *l->slot_val, sizeof *l->slot_gain, sizeof *l->slot_coord,
-                      sizeof *l->stale, sizeof *l->vals};
-    enum { TABLES = 5 };
-    void *made[TABLES];
-    for (int i = 0; i < TABLES; i++) {
-        made[i] = ebb__alloc(&l->allocator, n * items[i], 64);
-        if (made[i]) continue;
-        while (i-- > 0) ebb__free(&l->allocator, made[i], n * items[i]);
-        return no_memory(n);
-    }
-    for (int i = 0; i < TABLES; i++) {
-        if (old) memcpy(made[i], *tables[i], old * items[i]);
-        ebb__free(&l->allocator, *tables[i], old * items[i]);
-        *tables[i] = made[i];
-        l->bytes += (n - old) * items[i];
-    }
-    l->vals_max = (uint32_t)n;
-    return EBB_OK;
-}
-
-ebb_status ebb__ledger_reserve(ebb__ledger *l, size_t vals, size_t recs, size_t links)
-{
-    EBB_TRY(vals_room(l, l->vals_end + vals));
-    if (l->recs_end + recs > l->recs_max) {
-        size_t n = grown(l->recs_max, l->recs_end + recs);
-        if (n >= NONE || !table_grow(l, (void **)&l->recs, l->recs_max, n, sizeof *l->recs))
-            return no_memory(n);
-        l->recs_max = (uint32_t)n;
-    }
-    if (l->links_end + links > l->links_max) {
-        size_t n = grown(l->links_max, l->links_end + links);
-        if (n >= NONE || !table_grow(l, (void **)&l->links, l->links_max, n, sizeof *l->links))
-            return no_memory(n);
-        l->links_max = (uint32_t)n;
-    }
-    return EBB_OK;
-}
-
-ebb_status ebb__ledger_create(ebb__ledger **out, const ebb_allocator *allocator)
-{
-    ebb__ledger *l = ebb__alloc(allocator, sizeof *l, 64);
-    if (!l) return no_memory(0);
-    memset(l, 0, sizeof *l);
-    l->allocator = *allocator;
-    l->bytes = sizeof *l;
-    l->policy = ebb__policy_next;
-    l->free_val = l->free_rec = NONE;
-    for (int i = 0; i < 32; i++) l->free_links[i] = NONE;
-    *out = l;
-    return EBB_OK;
-}
-
-void ebb__ledger_destroy(ebb__ledger *l)
-{
-    if (!l) return;
-    const ebb_allocator a = l->allocator;
-    ebb__free(&a, l->vals, l->vals_max * sizeof *l->vals);
-    ebb__free(&a, l->slot_val, l->vals_max * sizeof *l->slot_val);
-    ebb__free(&a, l->slot_gain, l->vals_max * sizeof *l->slot_gain);
-    ebb__free(&a, l->slot_coord, l->vals_max * sizeof *l->slot_coord);
-    ebb__free(&a, l->stale, l->vals_max * sizeof *l->stale);
-    ebb__free(&a, l->recs, l->recs_max * sizeof *l->recs);
-    ebb__free(&a, l->links, l->links_max * sizeof *l->links);
-    ebb__free(&a, l, sizeof *l);
-}
-
 /* ---- numbers ----------------------------------------------------------------------------- */
 static uint32_t val_take(ebb__ledger *l, uint64_t bytes)
 {
@@ -118,6 +18,7 @@ static uint32_t val_take(ebb__ledger *l, uint64_t bytes)
     bool stale = false;
     if (id != NONE) {
         l->free_val = l->vals[id].readers;
+        l->n_free_vals--;
         stale = l->vals[id].stale;
     } else {
         id = l->vals_end++;
@@ -139,14 +40,21 @@ static uint32_t val_take(ebb__ledger *l, uint64_t bytes)
 
 static void val_give_back(ebb__ledger *l, uint32_t id)
 {
+    if (l->vals[id].owner) *l->vals[id].owner = NONE;
     l->vals[id].state = VAL_FREE;
     l->vals[id].readers = l->free_val;
     l->free_val = id;
+    l->n_free_vals++;
 }
 
-static uint8_t links_class(uint32_t n)
+/* A val comes to be droppable and unlocked, or to be so no longer. */
+static inline void free_add(ebb__ledger *l, const ledger_val *v)
 {
-    return n <= 1 ? 0 : (uint8_t)(32 - __builtin_clz(n - 1));
+    if (!v->locks) l->free_bytes[v->group] += v->bytes;
+}
+static inline void free_sub(ebb__ledger *l, const ledger_val *v)
+{
+    if (!v->locks) l->free_bytes[v->group] -= v->bytes;
 }
 
 static uint32_t links_take(ebb__ledger *l, uint8_t size_class)
@@ -161,10 +69,14 @@ static uint32_t links_take(ebb__ledger *l, uint8_t size_class)
     return first;
 }
 
-static void links_give_back(ebb__ledger *l, ledger_rec *r)
+static void rec_give_back(ebb__ledger *l, uint32_t rec)
 {
+    ledger_rec *r = &l->recs[rec];
     l->links[r->first].next = l->free_links[r->size_class];
     l->free_links[r->size_class] = r->first;
+    r->first = l->free_rec;
+    l->free_rec = rec;
+    l->n_free_recs++;
 }
 
 static void reader_link(ebb__ledger *l, uint32_t at)
@@ -217,9 +129,7 @@ static void die(ebb__ledger *l, uint32_t list)
             v->work = list;
             list = in;
         }
-        links_give_back(l, r);
-        r->first = l->free_rec;
-        l->free_rec = rec;
+        rec_give_back(l, rec);
     }
 }
 
@@ -237,6 +147,7 @@ static void become_source(ebb__ledger *l, uint32_t id)
     if (v->slot != NONE) ebb__ledger_candidate_remove(l, id);
     v->rec = NONE;
     l->droppable_bytes -= v->bytes;
+    free_sub(l, v);
 }
 
 /* An output, away and not needed, of a rec that is broken: nothing can bring it back. Its
@@ -275,9 +186,7 @@ static void rec_bury(ebb__ledger *l, uint32_t rec)
         v->work = NONE;
         die(l, in);
     }
-    links_give_back(l, r);
-    r->first = l->free_rec;
-    l->free_rec = rec;
+    rec_give_back(l, rec);
 }
 
 /* A source's bytes are gone for ever: recs that read it break, and so on. */
@@ -327,7 +236,9 @@ static void bytes_go(ebb__ledger *l, uint32_t id)
     if (v->slot != NONE) ebb__ledger_candidate_remove(l, id);
     v->state = VAL_AWAY;
     l->resident_bytes -= v->bytes;
-    if (v->rec != NONE) l->droppable_bytes -= v->bytes;
+    if (v->rec == NONE) return;
+    l->droppable_bytes -= v->bytes;
+    free_sub(l, v);
 }
 
 /* What the val, away or just back, held of its inputs is given back. */
@@ -401,10 +312,12 @@ static uint32_t rec_take(ebb__ledger *l, double cost, uint32_t n_in, uint32_t n_
                          uint8_t size_class)
 {
     uint32_t rec = l->free_rec;
+    bool is_again = rec != NONE;
     if (rec != NONE)
         l->free_rec = l->recs[rec].first;
     else
         rec = l->recs_end++;
+    l->n_free_recs -= is_again;
     l->recs[rec] = (ledger_rec){.cost = cost,
                                 .first = links_take(l, size_class),
                                 .n_in = n_in,
@@ -417,7 +330,7 @@ ebb_status ebb__ledger_rec_add(uint32_t *out, ebb__ledger *l, double cost, uint3
                                const uint32_t *in, uint32_t n_out, const uint64_t *out_bytes)
 {
     bool is_recipe = inputs_can_be_had(l, n_in, in);
-    uint8_t size_class = links_class(n_in + n_out);
+    uint8_t size_class = ebb__ledger_links_class(n_in + n_out);
     EBB_TRY(rec_room(l, n_out, size_class));
     uint32_t n_alive = 0;
     for (uint32_t k = 0; k < n_out; k++) {
@@ -437,6 +350,7 @@ ebb_status ebb__ledger_rec_add(uint32_t *out, ebb__ledger *l, double cost, uint3
         if (out[k] == NONE) continue;
         l->vals[out[k]].rec = rec;
         l->droppable_bytes += out_bytes[k];
+        free_add(l, &l->vals[out[k]]);
         if (l->awake) ebb__ledger_candidate_add(l, out[k]);
     }
     return EBB_OK;
@@ -459,16 +373,19 @@ void ebb__ledger_unuse(ebb__ledger *l, uint32_t val)
 
 void ebb__ledger_lock(ebb__ledger *l, uint32_t val)
 {
-    EBB_ASSERT_CALL(l->vals[val].locks < UINT16_MAX);
-    if (l->vals[val].locks++ == 0 && l->vals[val].slot != NONE)
-        ebb__ledger_candidate_lock(l, val);
+    ledger_val *v = &l->vals[val];
+    EBB_ASSERT_CALL(v->locks < UINT16_MAX);
+    if (v->locks == 0 && is_droppable(v)) free_sub(l, v);
+    if (v->locks++ == 0 && v->slot != NONE) ebb__ledger_candidate_lock(l, val);
 }
 
 void ebb__ledger_unlock(ebb__ledger *l, uint32_t val)
 {
-    EBB_ASSERT_CALL(l->vals[val].locks > 0);
-    if (--l->vals[val].locks == 0 && l->vals[val].slot != NONE)
-        ebb__ledger_candidate_lock(l, val);
+    ledger_val *v = &l->vals[val];
+    EBB_ASSERT_CALL(v->locks > 0);
+    if (--v->locks) return;
+    if (is_droppable(v)) free_add(l, v);
+    if (v->slot != NONE) ebb__ledger_candidate_lock(l, val);
 }
 
 void ebb__ledger_touch(ebb__ledger *l, uint32_t val)
@@ -499,6 +416,23 @@ void ebb__ledger_set_source(ebb__ledger *l, uint32_t val)
     rec_bury(l, rec);
 }
 
+void ebb__ledger_lost(ebb__ledger *l, uint32_t val)
+{
+    ledger_val *v = &l->vals[val];
+    uint32_t rec = v->rec, list = NONE;
+    EBB_ASSERT(is_away(v) && !v->uses && rec != NONE);
+    ledger_rec *r = &l->recs[rec];
+    for (uint32_t k = 0; k < r->n_out; k++)
+        if (l->links[r->first + r->n_in + k].val == val)
+            l->links[r->first + r->n_in + k].val = NONE;
+    v->rec = NONE;
+    if (--r->n_alive == 0) {
+        rec_break(l, rec, &list);
+        rec_bury(l, rec);
+    }
+    source_gone(l, val);
+}
+
 void ebb__ledger_dropped(ebb__ledger *l, uint32_t val)
 {
     EBB_ASSERT(ebb__ledger_can_drop(l, val));
@@ -515,6 +449,7 @@ void ebb__ledger_restored(ebb__ledger *l, uint32_t val)
     v->last = l->now;
     l->resident_bytes += v->bytes;
     l->droppable_bytes += v->bytes;
+    free_add(l, v);
     if (l->awake) {
         ebb__ledger_later(l, val);
         ebb__ledger_candidate_add(l, val);
@@ -542,9 +477,44 @@ uint64_t ebb__ledger_droppable_bytes(const ebb__ledger *l)
     return l->droppable_bytes;
 }
 
+uint64_t ebb__ledger_free_bytes(const ebb__ledger *l, uint8_t group)
+{
+    return l->free_bytes[group];
+}
+
+void ebb__ledger_set_group(ebb__ledger *l, uint32_t val, uint8_t group)
+{
+    ledger_val *v = &l->vals[val];
+    EBB_ASSERT(group < EBB__LEDGER_GROUPS);
+    if (is_droppable(v)) free_sub(l, v);
+    v->group = group;
+    if (is_droppable(v)) free_add(l, v);
+}
+
+void ebb__ledger_set_owner(ebb__ledger *l, uint32_t val, uint32_t *owner)
+{
+    l->vals[val].owner = owner;
+    *owner = val;
+}
+
+uint32_t *ebb__ledger_owner(const ebb__ledger *l, uint32_t val)
+{
+    return l->vals[val].owner;
+}
+
+double ebb__ledger_own_next(const ebb__ledger *l, uint32_t val)
+{
+    return l->vals[val].next;
+}
+
 bool ebb__ledger_is_resident(const ebb__ledger *l, uint32_t val)
 {
     return l->vals[val].state == VAL_RESIDENT;
+}
+
+bool ebb__ledger_is_source(const ebb__ledger *l, uint32_t val)
+{
+    return l->vals[val].rec == NONE;
 }
 
 bool ebb__ledger_is_needed(const ebb__ledger *l, uint32_t val)

@@ -77,11 +77,34 @@ ebb_status ebb__ledger_create(ebb__ledger **out, const ebb_allocator *allocator)
 void ebb__ledger_destroy(ebb__ledger *l);
 /* Room for so many more vals, recs, and inputs and outputs together. Errors: E_NOMEM. */
 ebb_status ebb__ledger_reserve(ebb__ledger *l, size_t vals, size_t recs, size_t links);
+/* A table that grows, for drivers that supply its memory themselves. */
+typedef struct ebb__ledger_table {
+    void *block; /* 64-byte aligned */
+    size_t bytes, n;
+    int which;
+} ebb__ledger_table;
+/* Is there too little room: then t says what is to be allocated; least: no more than that. */
+bool ebb__ledger_lacks(const ebb__ledger *l, ebb__ledger_table *t, size_t vals, size_t recs,
+                       size_t links, bool least);
+/* Would adding a rec of n_links inputs and outputs, and n_vals vals, not allocate. */
+bool ebb__ledger_has_room(const ebb__ledger *l, size_t n_vals, size_t n_links);
+/* Takes the block over, and leaves in t what is to be freed instead (NULL: nothing), which is
+ * the block itself where the table has come to be as large meanwhile. */
+void ebb__ledger_grow(ebb__ledger *l, ebb__ledger_table *t);
+/* Before the end: gives a table back; false where none is left. */
+bool ebb__ledger_shed(ebb__ledger *l, ebb__ledger_table *t);
 /* What the ledger itself occupies. */
 size_t ebb__ledger_bytes(const ebb__ledger *l);
 /* Of the resident vals; of those of them that have a recipe, locked or not. */
 uint64_t ebb__ledger_resident_bytes(const ebb__ledger *l);
 uint64_t ebb__ledger_droppable_bytes(const ebb__ledger *l);
+/* Of those that could be dropped now, of one group of the driver's; 0 at first. */
+enum { EBB__LEDGER_GROUPS = 3 };
+uint64_t ebb__ledger_free_bytes(const ebb__ledger *l, uint8_t group);
+void ebb__ledger_set_group(ebb__ledger *l, uint32_t val, uint8_t group);
+/* Where the driver keeps val's number: NONE is written there when val dies. */
+void ebb__ledger_set_owner(ebb__ledger *l, uint32_t val, uint32_t *owner);
+uint32_t *ebb__ledger_owner(const ebb__ledger *l, uint32_t val);
 
 void ebb__ledger_set_policy(ebb__ledger *l, const ebb__policy *policy);
 /* now: time; at: the present position on the axis of next uses. */
@@ -111,10 +134,15 @@ void ebb__ledger_set_next(ebb__ledger *l, uint32_t val, double at);
 void ebb__ledger_set_weight(ebb__ledger *l, uint32_t val, float weight);
 /* It can no longer be made again (its recipe may not be run): a source from now on; resident. */
 void ebb__ledger_set_source(ebb__ledger *l, uint32_t val);
+/* The same of one that is not resident and not needed: it is gone for ever, and dead. */
+void ebb__ledger_lost(ebb__ledger *l, uint32_t val);
 
 /* The val to drop next, which is unlocked, resident, no source; EBB__LEDGER_NONE if there is
  * none. need: of those that score about alike, one that frees so many bytes; 0: the least. */
 uint32_t ebb__ledger_victim(ebb__ledger *l, uint64_t need);
+/* The same of those that the driver allows, which is asked of few. */
+uint32_t ebb__ledger_victim_of(ebb__ledger *l, uint64_t need,
+                               bool (*allows)(void *user, const uint32_t *owner), void *user);
 /* Its bytes were given up: resident, unlocked, no source; or are back: needed, not resident.
  * Inputs of a restored val are gone at once where they were needed for it alone, even locked. */
 void ebb__ledger_dropped(ebb__ledger *l, uint32_t val);
@@ -122,10 +150,12 @@ void ebb__ledger_restored(ebb__ledger *l, uint32_t val);
 
 /* ---- questions --------------------------------------------------------------------------- */
 bool ebb__ledger_is_resident(const ebb__ledger *l, uint32_t val);
+bool ebb__ledger_is_source(const ebb__ledger *l, uint32_t val); /* no recipe makes it */
 bool ebb__ledger_is_needed(const ebb__ledger *l, uint32_t val); /* has uses */
 bool ebb__ledger_can_drop(const ebb__ledger *l,
                           uint32_t val); /* resident, unlocked, no source */
 uint64_t ebb__ledger_val_bytes(const ebb__ledger *l, uint32_t val);
+double ebb__ledger_own_next(const ebb__ledger *l, uint32_t val); /* as set */
 /* What it takes to bring val back if it is dropped now (or back, if it is), in cost: exact up
  * to 64 recipes, a lower bound beyond. */
 double ebb__ledger_back(ebb__ledger *l, uint32_t val);

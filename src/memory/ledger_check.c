@@ -45,19 +45,23 @@ static const char *check_val(ebb__ledger *l, uint32_t id)
 
 const char *ebb__ledger_check(ebb__ledger *l)
 {
-    uint64_t resident = 0, droppable = 0;
+    uint64_t resident = 0, droppable = 0, free = 0, free_kept = 0;
     uint32_t n = 0;
     for (uint32_t id = 0; id < l->vals_end; id++) {
         if (!is_alive(l, id)) continue;
         const ledger_val *v = &l->vals[id];
         if (v->state == VAL_RESIDENT) resident += v->bytes;
         if (is_droppable(v)) droppable += v->bytes;
+        if (is_droppable(v) && !v->locks) free += v->bytes;
+        if (v->owner && *v->owner != id) return "an owner has another's number";
         n += v->slot != NONE;
         const char *fault = check_val(l, id);
         if (fault) return fault;
     }
     if (resident != l->resident_bytes) return "the resident bytes are not the sum";
     if (droppable != l->droppable_bytes) return "the droppable bytes are not the sum";
+    for (int i = 0; i < EBB__LEDGER_GROUPS; i++) free_kept += l->free_bytes[i];
+    if (free != free_kept) return "the bytes that could be dropped are not the sum";
     if (l->awake && n != l->n_candidates) return "the number of candidates is wrong";
     return NULL;
 }

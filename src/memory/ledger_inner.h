@@ -23,6 +23,7 @@ typedef enum ledger_state {
 
 typedef struct ledger_val {
     uint64_t bytes;
+    uint32_t *owner; /* the driver's: its number, NONE once it is dead; NULL: not wanted */
     double last;    /* time of last use */
     double next;    /* own next use */
     double soonest; /* awake: also of needed vals away made from it */
@@ -34,7 +35,7 @@ typedef struct ledger_val {
     uint32_t mark, work, chain;
     float label; /* of first_missing */
     uint16_t locks;
-    uint8_t state;
+    uint8_t state, group;
     bool queued;  /* its uses have reached 0, which has yet to take effect */
     bool chained; /* in a list through chain */
     bool stale;   /* the number is in the ledger's stale list; outlives the val */
@@ -59,7 +60,7 @@ struct ebb__ledger {
     size_t bytes; /* of everything allocated, itself included */
     ebb__policy policy;
     double now, at;
-    uint64_t resident_bytes, droppable_bytes;
+    uint64_t resident_bytes, droppable_bytes, free_bytes[EBB__LEDGER_GROUPS];
 
     ledger_val *vals;
     ledger_rec *recs;
@@ -67,6 +68,7 @@ struct ebb__ledger {
     uint32_t vals_max, recs_max, links_max; /* room */
     uint32_t vals_end, recs_end, links_end; /* never used from here on */
     uint32_t free_val, free_rec, free_links[32];
+    uint32_t n_free_vals, n_free_recs;
 
     bool awake;
     uint32_t stamp; /* of the present walk */
@@ -86,6 +88,9 @@ static inline bool is_droppable(const ledger_val *v)
 {
     return v->state == VAL_RESIDENT && v->rec != NONE;
 }
+
+/* ---- ledger_room.c ------------------------------------------------------------------------ */
+uint8_t ebb__ledger_links_class(uint32_t n);
 
 /* ---- ledger_score.c; all but wake are called while awake --------------------------------- */
 void ebb__ledger_wake(ebb__ledger *l);

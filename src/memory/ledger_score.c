@@ -425,13 +425,23 @@ static inline double key_of(const ebb__ledger *l, uint32_t slot, float p)
 }
 
 /* The slot with the largest key; p is a constant at each call, so that the loop is one. */
-static inline uint32_t scan(const ebb__ledger *l, float p, double *best_out)
+typedef struct choice {
+    bool (*allows)(void *user, const uint32_t *owner); /* NULL: any */
+    void *user;
+} choice;
+
+static bool allowed(const ebb__ledger *l, const choice *c, uint32_t slot)
+{
+    return !c->allows || c->allows(c->user, l->vals[l->slot_val[slot]].owner);
+}
+
+static inline uint32_t scan(const ebb__ledger *l, const choice *c, float p, double *best_out)
 {
     double best = -1;
     uint32_t found = NONE;
     for (uint32_t i = 0; i < l->n_candidates; i++) {
         double key = key_of(l, i, p);
-        if (key <= best || l->slot_gain[i] <= 0) continue;
+        if (key <= best || l->slot_gain[i] <= 0 || !allowed(l, c, i)) continue;
         best = key;
         found = i;
     }
@@ -439,18 +449,19 @@ static inline uint32_t scan(const ebb__ledger *l, float p, double *best_out)
     return found;
 }
 
-static uint32_t scan_all(const ebb__ledger *l, double *best)
+static uint32_t scan_all(const ebb__ledger *l, const choice *c, double *best)
 {
     float p = l->policy.horizon == EBB__HORIZON_ONE ? 0 : l->policy.horizon_power;
-    if (p == 1) return scan(l, 1, best);
-    if (p == 0) return scan(l, 0, best);
-    if (p == 0.5f) return scan(l, 0.5f, best);
-    if (p == 2) return scan(l, 2, best);
-    return scan(l, p, best);
+    if (p == 1) return scan(l, c, 1, best);
+    if (p == 0) return scan(l, c, 0, best);
+    if (p == 0.5f) return scan(l, c, 0.5f, best);
+    if (p == 2) return scan(l, c, 2, best);
+    return scan(l, c, p, best);
 }
 
 /* Of the candidates within 5 % of the best, the best that frees enough. */
-static uint32_t scan_enough(const ebb__ledger *l, uint64_t need, double best, uint32_t found)
+static uint32_t scan_enough(const ebb__ledger *l, const choice *c, uint64_t need, double best,
+                            uint32_t found)
 {
     float p = l->policy.horizon == EBB__HORIZON_ONE ? 0 : l->policy.horizon_power;
     double least = best * 0.95;
@@ -458,21 +469,28 @@ static uint32_t scan_enough(const ebb__ledger *l, uint64_t need, double best, ui
     for (uint32_t i = 0; i < l->n_candidates; i++) {
         double key = key_of(l, i, p);
         if (key < least || l->slot_gain[i] <= 0) continue;
-        if (l->vals[l->slot_val[i]].bytes < need) continue;
+        if (l->vals[l->slot_val[i]].bytes < need || !allowed(l, c, i)) continue;
         least = key;
         enough = i;
     }
     return enough == NONE ? found : enough;
 }
 
-uint32_t ebb__ledger_victim(ebb__ledger *l, uint64_t need)
+uint32_t ebb__ledger_victim_of(ebb__ledger *l, uint64_t need,
+                               bool (*allows)(void *user, const uint32_t *owner), void *user)
 {
+    const choice c = {allows, user};
     if (!l->awake) ebb__ledger_wake(l);
     if (l->n_stale) stale_settle(l);
     double best;
-    uint32_t slot = scan_all(l, &best);
+    uint32_t slot = scan_all(l, &c, &best);
     if (slot == NONE) return NONE;
     if (need && l->vals[l->slot_val[slot]].bytes < need)
-        slot = scan_enough(l, need, best, slot);
+        slot = scan_enough(l, &c, need, best, slot);
     return l->slot_val[slot];
+}
+
+uint32_t ebb__ledger_victim(ebb__ledger *l, uint64_t need)
+{
+    return ebb__ledger_victim_of(l, need, NULL, NULL);
 }

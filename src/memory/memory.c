@@ -81,6 +81,37 @@ ebb_status ebb__object_refused(size_t bytes)
     return ebb__fail(EBB_E_NOMEM, "the pool refused %zu bytes", bytes);
 }
 
+/* ---- tables ------------------------------------------------------------------------------ */
+
+void *ebb__table_alloc(ebb__memory *m, size_t bytes)
+{
+    ebb_context *owner = m->owner;
+    void *p = NULL;
+    ebb_error pending;
+    ebb_error_get(&pending);
+    if (ebb__room_charge(owner, EBB_KIND_BOOKKEEPING, bytes) == EBB_OK) {
+        p = outside_alloc(m, bytes, EBB__ARENA_GRAIN);
+        if (!p) ebb__account_discharge(owner->account, EBB_KIND_BOOKKEEPING, bytes);
+    }
+    if (!p) ebb__error_adopt(&pending);
+    return p;
+}
+
+void ebb__table_free(ebb__memory *m, void *p, size_t bytes)
+{
+    if (!p) return;
+    outside_free(m, p, bytes);
+    ebb__account_discharge(m->owner->account, EBB_KIND_BOOKKEEPING, bytes);
+}
+
+static void ledger_free(ebb__memory *m)
+{
+    ebb__ledger_table t;
+    while (m->ledger && ebb__ledger_shed(m->ledger, &t)) outside_free(m, t.block, t.bytes);
+    ebb__ledger_destroy(m->ledger);
+    m->ledger = NULL;
+}
+
 /* ---- create and destroy ------------------------------------------------------------------ */
 
 static void list_lock(ebb__memory *top)
@@ -116,6 +147,7 @@ static void memory_unlink(ebb__memory *m)
 
 static void memory_free(ebb__memory *m)
 {
+    ledger_free(m);
     ebb__arena_destroy(m->arena);
     ebb__gate_destroy(&m->gate);
     pthread_mutex_destroy(&m->mutex);
@@ -131,6 +163,8 @@ static ebb_status budget_prepare(ebb__memory *m)
     const size_t most = (size_t)256 << 30; /* larger ones are rather "all there is" */
     size_t budget = ebb__account_budget(m->owner->account);
     m->has_budget = budget != 0;
+    if (m->has_budget) EBB_TRY(ebb__ledger_create(&m->ledger, &m->owner->allocator));
+    atomic_init(&m->ledger_is_low, true);
     if (!budget || budget > most) return EBB_OK;
     if (m->owner->parent) {
         ebb__arena_fix(m->arena, budget + budget / 128 + 4096);

@@ -23,6 +23,7 @@
 #include "base/thread.h"
 #include "memory/arena.h"
 #include "memory/gate.h"
+#include "memory/ledger.h"
 #include "memory/value.h"
 
 #include <pthread.h>
@@ -45,7 +46,10 @@ struct ebb__big {
 #endif
     uint8_t unused;  /* bytes at the end of the block that are no content */
     bool again;      /* made in a region that has ended: given up whenever nobody holds it */
+    bool counted;    /* the ledger counts uses that are not by dropped values; see mirror.h */
     uint32_t n_deps; /* of its uses, those by dropped values of its memory; under the mutex */
+    uint32_t number; /* in the memory's ledger; EBB__LEDGER_NONE; under the mutex */
+    float weight;    /* as set; 1 at first */
     /* By what earlier steps did, nobody reads it again in this one: it is given up once only
      * scopes hold it. */
     atomic_bool spare;
@@ -53,9 +57,6 @@ struct ebb__big {
     ebb__big *next_spare;
     uint32_t born_step, born_id; /* the engine's */
     uint64_t serial;             /* in the order of the list, which begins with the newest */
-    uint64_t made_at;            /* when, by the memory's clock */
-    atomic_ullong read_at;       /* by an operation of the main program; 0: not yet */
-    atomic_ullong next_at;       /* when it will be read; not later than now: not known */
 };
 
 /* One whose bytes are, or were once, the user's memory. */
@@ -81,6 +82,8 @@ struct ebb__memory {
     ebb__memory *top; /* the root's */
     ebb__arena *arena;
     bool has_budget; /* some account of this memory has one: the gate is used */
+    ebb__ledger *ledger;       /* where there is a budget; its content is under the mutex */
+    atomic_bool ledger_is_low; /* there is little room in its tables */
     /* of the root's only */
     void (*holders)(ebb_context *ctx, ebb_budget_report *report);
     ebb__memory_trace_fn trace;
@@ -95,6 +98,10 @@ struct ebb__memory {
     atomic_size_t slab_bytes, scratch_bytes;
     atomic_size_t region_bytes; /* slabs and large objects that lie in the arena */
     /* under the mutex */
+    bool follows;      /* who sets next uses sets all of them */
+    bool has_position; /* on an axis of next uses of its own; else the clock is */
+    double position;
+    atomic_uint n_maps; /* by users, of values of this memory */
     uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
     size_t lower_bound,
         known_bytes; /* the largest working set seen; a budget that has served */
@@ -204,6 +211,11 @@ void ebb__list_insert(ebb__memory *m, ebb__big *b); /* under the mutex */
 /* Calls `each` under the mutex of every memory that ctx or a context below uses. */
 void ebb__memories_each(const ebb_context *ctx, void (*each)(void *user, ebb__memory *m),
                         void *user);
+
+/* A table of the memory's own, charged as BOOKKEEPING to its owner; NULL where there is no room,
+ * without a record. free is called under the mutex. */
+void *ebb__table_alloc(ebb__memory *m, size_t bytes);
+void ebb__table_free(ebb__memory *m, void *p, size_t bytes);
 
 /* ---- settle.c, all under the mutex ------------------------------------------------------- */
 void ebb__settle(ebb__memory *m);

@@ -1,7 +1,7 @@
 /* memory_audit.c - all values of the memories of a tree, and a check of every invariant that can be seen from
  * them.
  * SPDX-License-Identifier: MIT */
-#include "memory/memory.h"
+#include "memory/mirror.h"
 
 /* Uses that the value must have: one for each read by a recipe per needed dropped output. */
 static const char *readers_check(const ebb__value *v, size_t *n_reads, size_t *n_uses)
@@ -85,6 +85,7 @@ static void audit(void *user, ebb__memory *m)
         if (!*fault) *fault = value_check(&b->value);
         if (b->value.data && !b->value.external) bytes += b->value.bytes;
     }
+    if (!*fault) *fault = ebb__mirror_check(m);
     if (!*fault && bytes + atomic_load(&m->scratch_bytes) + atomic_load(&m->region_bytes) !=
                        ebb__arena_used_bytes(m->arena))
         *fault = "blocks in use are not those of values and scratch";

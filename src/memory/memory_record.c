@@ -4,7 +4,7 @@
  * in[] and out[] it saves; each value it is the recipe of holds a ref of the record. in[] and
  * out[] have no other pointers once recording is over, so none can dangle.
  * SPDX-License-Identifier: MIT */
-#include "memory/memory.h"
+#include "memory/mirror.h"
 
 #include <string.h>
 
@@ -17,6 +17,7 @@ ebb_status ebb__record_create(ebb__record **out, ebb_context *ctx, const struct 
     size_t head = pointers + reads, bytes = head + ((tail_bytes + 7u) & ~(size_t)7);
     void *memory;
     EBB_TRY(ebb__large_alloc(&memory, ctx, bytes));
+    if (is_recipe) ebb__mirror_room(ctx, n_in, n_out);
     ebb__record *r = memory;
     memset(r, 0, head);
     atomic_init(&r->refs, 1);
@@ -100,6 +101,9 @@ static void unsave_one(ebb__memory *m, const ebb__record *r, ebb__value **slot, 
         ebb__ref_drop(m, v);
     else
         ebb__use_drop(m, v);
+    if (r->is_recipe && !v->tiny && m->ledger && atomic_load(&v->saves) == 0 &&
+        atomic_load(&v->uses))
+        ebb__mirror_expect(m, ebb__big_of(v));
 }
 
 void ebb__record_unsave(ebb__record *r)
@@ -162,7 +166,7 @@ void ebb__record_link(ebb__record *r)
     ebb__memory *m = r->ctx->memory;
     uint32_t n_made = 0;
     ebb__memory_enter(m);
-    uint32_t depth = link_depth(m, r);
+    uint32_t depth = ebb__mirror_fits(m, r) ? link_depth(m, r) : 0;
     for (uint32_t k = 0; k < r->n_out; k++) {
         ebb__value *v = r->out[k];
         if (!v) continue;
@@ -179,7 +183,10 @@ void ebb__record_link(ebb__record *r)
     }
     if (n_made) {
         reads_link(m, r);
-    } else {
+        if (m->ledger) ebb__mirror_made(m, r);
+    }
+    if (m->ledger) ebb__mirror_read(m, r);
+    if (!n_made) {
         for (uint32_t i = 0; i < r->n_in; i++)
             if (!(r->saved_in & ebb__in_bit(i))) r->in[i] = NULL;
     }

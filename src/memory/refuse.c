@@ -26,7 +26,8 @@ static void held_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m, const ebb__ac
     size_t evictable[EBB_KIND_MAX] = {0};
     ebb__account_stats(&held, a);
     ebb__memory_enter(m);
-    ebb__evictable_by_kind(evictable, m, a);
+    bool exact = atomic_load(&m->n_maps) || ebb__gate_is_nested(&m->gate);
+    ebb__evictable_by_kind(evictable, m, a, exact);
     ebb__memory_leave_unchanged(m);
     for (int k = 0; k < EBB_KIND_CACHE; k++)
         out[k] = held.bytes[k] > evictable[k] ? held.bytes[k] - evictable[k] : 0;

@@ -35,9 +35,12 @@ void ebb__region_end(ebb_context *ctx, uint64_t start)
     ebb__memory *m = ctx->memory;
     ebb__memory_enter(m);
     for (ebb__big *b = m->all, *next; b && b->serial > start; b = next) {
-        next = b->next;
+        /* what goes with it may be its neighbour: it is asked for that only afterwards */
+        ebb__count_up(&b->value.refs, m->single_threaded);
         b->again = true;
         give_up(m, b);
+        next = b->next;
+        ebb__ref_drop(m, &b->value);
     }
     ebb__memory_leave(m);
 }

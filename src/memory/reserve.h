@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "memory/gate.h"
+#include "memory/ledger.h"
 #include "memory/value.h"
 
 /* The gate of the context's memory. */
@@ -48,6 +49,10 @@ ebb_status ebb__room_make(ebb_context *ctx, size_t bytes);
  * takes one more. Tiny ones are passed over. */
 void ebb__value_lock(ebb__value *v);
 void ebb__value_unlock(ebb__value *v);
+/* The same, of a value that is there (else false, and nothing is done) and without a use: where
+ * nobody needs it any more its bytes go all the same. Not of tiny ones. */
+bool ebb__value_stay(ebb__value *v);
+void ebb__value_stay_end(ebb__value *v);
 /* True the first time in the search of this number; v is not tiny. */
 bool ebb__value_visit(ebb__value *v, uint32_t number);
 
@@ -74,9 +79,27 @@ void ebb__value_set_born(ebb__value *v, uint64_t born);
 /* Estimated nanoseconds of the main program's work so far. */
 uint64_t ebb__clock(const ebb_context *ctx);
 void ebb__clock_advance(ebb_context *ctx, float ns);
-/* An operation of the main program reads it now; it will be read again then (0: not known). */
-void ebb__value_read_note(ebb__value *v);
-void ebb__value_set_next(ebb__value *v, uint64_t at);
+/* ---- what is given up, and in which order: nothing where there is no budget --------------- */
+/* When it will be read, on the axis of next uses; EBB__NEXT_UNKNOWN, EBB__NEXT_NONE. The clock is
+ * that axis, or what ebb__memory_axis says. Of what cannot be made again nothing is noted. */
+void ebb__value_set_next(ebb__value *v, double at);
+double ebb__value_next(ebb__value *v);
+/* > 0; 1 at first: above 1 it is given up earlier. */
+void ebb__value_set_weight(ebb__value *v, float weight);
+/* NULL: that of the beginning, ebb__policy_next. */
+void ebb__memory_set_policy(ebb_context *ctx, const ebb__policy *policy);
+/* The present position on an axis of the caller's; NAN: the clock is the axis. */
+void ebb__memory_axis(ebb_context *ctx, double at);
+double ebb__memory_position(const ebb_context *ctx);
+/* The caller sets the next uses of everything from now on, and nobody else does. */
+void ebb__memory_follow(ebb_context *ctx, bool follows);
+
+/* The values, not tiny, that a node saves: each is read at `at`, and *after, one for each, says
+ * when after that, if what was set before is later. */
+size_t ebb__saves_count(ebb__record *r);
+void ebb__saves_read_at(ebb__record *r, double at, double *after);
+/* They were read: their next use is *after; NULL: not known. */
+void ebb__saves_were_read(ebb__record *r, const double *after);
 
 /* ---- figures ----------------------------------------------------------------------------- */
 typedef struct ebb__room_stats {

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include "memory/room.h"
 
+#include "memory/mirror.h"
 #include "memory/reserve.h"
 
 ebb__gate *ebb__gate_of(const ebb_context *ctx)
@@ -32,8 +33,9 @@ static bool evict_towards(ebb_context *ctx, const ebb__account *tight, size_t by
     ebb__gate_hold hold;
     ebb__gate_enter_alone(&hold, &m->gate);
     ebb__memory_enter(m);
-    bool ok = ebb__account_free(tight) + ebb__evictable_bytes(m, tight) >= bytes &&
-              ebb__evict_one(m, tight);
+    size_t free = ebb__account_free(tight);
+    bool ok = free >= bytes || (free + ebb__evictable_bytes(m, tight) >= bytes &&
+                                ebb__evict_one(m, tight, bytes - free));
     ebb__memory_leave(m);
     ebb__gate_leave(&hold);
     return ok;
@@ -111,7 +113,7 @@ bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, 
         ebb__gate_hold hold;
         ebb__gate_enter_alone(&hold, &m->gate);
         ebb__memory_enter(m);
-        more = ebb__compact(m, bytes + align - EBB__ARENA_GRAIN) || ebb__evict_one(m, NULL);
+        more = ebb__compact(m, bytes + align - EBB__ARENA_GRAIN) || ebb__evict_one(m, NULL, 0);
         ebb__memory_leave(m);
         ebb__gate_leave(&hold);
     }
@@ -273,14 +275,26 @@ ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n)
 
 /* ---- locks ------------------------------------------------------------------------------- */
 
+static void locks_add(ebb__memory *m, ebb__big *b)
+{
+    if (b->locks++ == 0) ebb__mirror_locked(m, b);
+    EBB_ASSERT(b->locks > 0);
+}
+
+static void locks_sub(ebb__memory *m, ebb__big *b)
+{
+    EBB_ASSERT(b->locks > 0);
+    if (--b->locks == 0) ebb__mirror_unlocked(m, b);
+}
+
 void ebb__value_lock(ebb__value *v)
 {
     if (v->tiny) return;
     ebb__memory *m = v->ctx->memory;
     ebb__memory_enter(m);
+    ebb__mirror_count(m, ebb__big_of(v));
     ebb__count_up(&v->uses, m->single_threaded);
-    ebb__big_of(v)->locks++;
-    EBB_ASSERT(ebb__big_of(v)->locks > 0);
+    locks_add(m, ebb__big_of(v));
     ebb__memory_leave_unchanged(m);
 }
 
@@ -289,9 +303,30 @@ void ebb__value_unlock(ebb__value *v)
     if (v->tiny) return;
     ebb__memory *m = v->ctx->memory;
     ebb__memory_enter(m);
-    EBB_ASSERT(ebb__big_of(v)->locks > 0);
-    ebb__big_of(v)->locks--;
+    locks_sub(m, ebb__big_of(v));
     ebb__use_drop(m, v);
+    ebb__memory_leave(m);
+}
+
+bool ebb__value_stay(ebb__value *v)
+{
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    bool there = v->state == EBB__VALUE_RESIDENT;
+    if (there) {
+        ebb__count_up(&v->refs, m->single_threaded);
+        locks_add(m, ebb__big_of(v));
+    }
+    ebb__memory_leave_unchanged(m);
+    return there;
+}
+
+void ebb__value_stay_end(ebb__value *v)
+{
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    locks_sub(m, ebb__big_of(v));
+    ebb__ref_drop(m, v);
     ebb__memory_leave(m);
 }
 
@@ -311,18 +346,6 @@ uint64_t ebb__clock(const ebb_context *ctx)
 void ebb__clock_advance(ebb_context *ctx, float ns)
 {
     atomic_fetch_add_explicit(&ctx->memory->clock, (uint64_t)ns, memory_order_relaxed);
-}
-
-void ebb__value_read_note(ebb__value *v)
-{
-    if (v->tiny) return;
-    uint64_t now = ebb__memory_now(v->ctx->memory);
-    atomic_store_explicit(&ebb__big_of(v)->read_at, now ? now : 1, memory_order_relaxed);
-}
-
-void ebb__value_set_next(ebb__value *v, uint64_t at)
-{
-    if (!v->tiny) atomic_store_explicit(&ebb__big_of(v)->next_at, at, memory_order_relaxed);
 }
 
 void ebb__room_stats_get(ebb__room_stats *out, const ebb_context *ctx)

@@ -13,12 +13,13 @@ bool ebb__compact(ebb__memory *m, size_t bytes);
 void ebb__compact_all(ebb__memory *m);
 /* Whether a result that comes and goes lies above p. */
 bool ebb__is_below_movable(const ebb__memory *m, const void *p);
-/* Drops the value that is cheapest to miss and counts against `tight`. False: there is none. */
-bool ebb__evict_one(ebb__memory *m, const ebb__account *tight);
-/* Bytes that evictions could free there. */
+/* Drops the value that is cheapest to miss and counts against `tight` (NULL: any), if possible one
+ * of `need` bytes. False: there is none. */
+bool ebb__evict_one(ebb__memory *m, const ebb__account *tight, size_t need);
+/* Bytes that evictions could free there; not exact: pinned ones are not told apart. */
 size_t ebb__evictable_bytes(ebb__memory *m, const ebb__account *tight);
 void ebb__evictable_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m,
-                            const ebb__account *tight);
+                            const ebb__account *tight, bool exact);
 
 /* ---- room.c, not under the mutex --------------------------------------------------------- */
 /* Whether a charge that was refused is worth another try. */

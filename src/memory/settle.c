@@ -15,7 +15,7 @@
  * Invariant: a value is in one list at a time: those in `idle` still have the ref of their
  * uses, those in `lost` have one of the list, and a value without refs is destroyed at once.
  * SPDX-License-Identifier: MIT */
-#include "memory/memory.h"
+#include "memory/mirror.h"
 
 /* ---- bytes ------------------------------------------------------------------------------- */
 
@@ -83,6 +83,7 @@ static void object_dead(ebb__memory *m, void *p, size_t bytes)
 static void big_destroy(ebb__memory *m, ebb__big *b)
 {
     EBB_ASSERT(!b->value.data && atomic_load(&b->value.uses) == 0);
+    EBB_ASSERT(b->number == EBB__LEDGER_NONE);
     ebb__recipe_drop(m, &b->value);
     *b->prev = b->next;
     if (b->next) b->next->prev = b->prev;
@@ -119,10 +120,12 @@ void ebb__recipe_drop(ebb__memory *m, ebb__value *v)
 {
     ebb__record *r = ebb__recipe_of(v);
     if (!r) return;
+    if (m->ledger) ebb__mirror_recipe_gone(m, v);
     uint32_t k = v->out_index;
     if (!(r->saved_out & ebb__out_bit(k))) r->out[k] = NULL;
     v->recipe = NULL;
     ebb__depth_set(v, 0);
+    if (m->ledger) ebb__mirror_source(m, v);
     ebb__record_unref(m, r);
 }
 
@@ -171,6 +174,9 @@ static void reads_drop(ebb__memory *m, ebb__record *r)
 void ebb__record_break(ebb__memory *m, ebb__record *r)
 {
     if (r->broken) return;
+    for (uint32_t k = 0; m->ledger && k < r->n_out; k++) /* it knows them as long as they are */
+        if (r->out[k] && ebb__recipe_of(r->out[k]) == r)
+            ebb__mirror_recipe_gone(m, r->out[k]);
     reads_drop(m, r);
     for (uint32_t k = 0; k < r->n_out; k++) {
         ebb__value *v = r->out[k];
@@ -183,6 +189,7 @@ void ebb__record_break(ebb__memory *m, ebb__record *r)
 
 static void idle_settle(ebb__memory *m, ebb__value *v)
 {
+    ebb__mirror_unused(m, ebb__big_of(v));
     bool in_force = ebb__recipe_of(v) && !ebb__recipe_of(v)->broken;
     if (v->state == EBB__VALUE_DROPPED) {
         ebb__inputs_unuse(m, ebb__recipe_of(v));

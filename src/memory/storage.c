@@ -4,7 +4,7 @@
  * it can still use: saves learn that the value was moved, recipes that read it are gone, and
  * values that were dropped and needed it have been made resident.
  * SPDX-License-Identifier: MIT */
-#include "memory/memory.h"
+#include "memory/mirror.h"
 
 #include <string.h>
 
@@ -21,6 +21,12 @@ ebb_status ebb__storage_create(ebb__storage **out, ebb__value *take_v)
     s->value = take_v;
     *out = s;
     return EBB_OK;
+}
+
+void ebb__storage_map_count(ebb__storage *s, int change)
+{
+    atomic_fetch_add(&s->n_maps, (unsigned short)change);
+    atomic_fetch_add(&s->value->ctx->memory->n_maps, (unsigned)change);
 }
 
 /* Keeping and releasing do not look at the value: another holder may be replacing it. */
@@ -81,6 +87,7 @@ static ebb_status make_source(ebb__memory *m, ebb__value *v,
 {
     ebb_status s = EBB_OK;
     if (v->state == EBB__VALUE_DROPPED) {
+        ebb__mirror_count(m, ebb__big_of(v));
         ebb__count_up(&v->uses, m->single_threaded);
         ebb__memory_leave(m);
         s = restore ? restore(v)
@@ -137,6 +144,7 @@ static void bytes_move(ebb__memory *m, ebb__storage *s, ebb__big *fresh, const c
         to->user = from->user;
         from->done = NULL;
     }
+    ebb__mirror_unused(m, ebb__big_of(old));
     old->data = NULL;
     old->state = EBB__VALUE_LOST;
     old->moved = true;

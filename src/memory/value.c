@@ -6,6 +6,7 @@
  * takes no lock: it is counted first and counts if the value is then still resident, while who
  * drops the value first says so and then looks for pins.
  * SPDX-License-Identifier: MIT */
+#include "memory/mirror.h"
 #include "memory/room.h"
 
 #include <string.h>
@@ -68,7 +69,8 @@ ebb__big *ebb__big_create(ebb_context *ctx, size_t bytes, ebb_kind kind, bool ex
                             .external = external,
                             .bytes = bytes,
                             .ctx = ctx};
-    b->made_at = ebb__memory_now(ctx->memory);
+    b->number = EBB__LEDGER_NONE;
+    b->weight = 1;
     return b;
 }
 
@@ -180,7 +182,9 @@ void ebb__value_set_kind(ebb__value *v, ebb_kind kind)
     else if (v->data && !v->external)
         ebb__account_move(v->ctx->account, v->kind, kind, v->bytes);
     v->kind = (uint8_t)kind;
-    if (!v->tiny) ebb__memory_leave(m);
+    if (v->tiny) return;
+    ebb__mirror_kind(m, v);
+    ebb__memory_leave(m);
 }
 
 void ebb__value_rehome(ebb__value *v, ebb_context *ancestor)
@@ -215,7 +219,13 @@ void ebb__value_pin_reserved(ebb__value *v)
 
 void ebb__value_note_kept(ebb__value *v)
 {
-    if (!v->tiny) atomic_store_explicit(&ebb__big_of(v)->kept, true, memory_order_relaxed);
+    if (v->tiny) return;
+    ebb__memory *m = v->ctx->memory;
+    atomic_store_explicit(&ebb__big_of(v)->kept, true, memory_order_relaxed);
+    if (!m->ledger) return;
+    ebb__memory_enter(m);
+    ebb__mirror_expect(m, ebb__big_of(v));
+    ebb__memory_leave_unchanged(m);
 }
 
 bool ebb__value_is_forgone(const ebb__value *v)

@@ -199,6 +199,8 @@ void ebb__scratch_free(ebb_context *ctx, void *p, size_t bytes);
 
 /* Takes the caller's use of v, also on failure. One ref for the caller. */
 ebb_status ebb__storage_create(ebb__storage **out, ebb__value *take_v);
+/* So many maps by users more, or fewer. */
+void ebb__storage_map_count(ebb__storage *s, int change);
 ebb__storage *ebb__storage_keep(ebb__storage *s);
 void ebb__storage_release(ebb__storage *s);
 /* Prepares a write: afterwards s->value is a resident source that nobody else saves or reads,

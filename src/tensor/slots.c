@@ -186,7 +186,7 @@ void ebb__slot_die(ebb__slot *s)
         ebb__pool_free(s->ctx->pool, s->layout, ebb__layout_bytes(s->layout->n_dims));
     if (s->extra) ebb__slot_extra_free(s);
     int maps = atomic_load_explicit(&s->n_maps, memory_order_relaxed);
-    if (maps) atomic_fetch_sub(&storage->n_maps, (unsigned short)maps);
+    if (maps) ebb__storage_map_count(storage, -maps);
     for (; maps > 0; maps--) ebb__value_unpin(storage->value);
     atomic_store_explicit(&s->n_maps, 0, memory_order_relaxed);
     s->storage = NULL;
