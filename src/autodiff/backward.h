@@ -72,9 +72,10 @@ struct ebb__backward {
     ebb__kept_total *kept;
     void *memory;
     size_t memory_bytes;
-    ebb__array again;   /* a kept graph's values to be given up again; a use each */
-    double *position; /* under a budget: per node, when its rule runs on the axis of next uses */
-    double *after;    /* of the saves of nodes to come, in their order: when they are read again */
+    ebb__array again; /* a kept graph's values to be given up again; a use each */
+    double
+        *position; /* under a budget: per node, when its rule runs on the axis of next uses */
+    double *after; /* of the saves of nodes to come, in their order: when they are read again */
     size_t n_saves;
     int64_t n_read; /* nodes done */
 };

@@ -91,7 +91,8 @@ bool ebb__ledger_has_room(const ebb__ledger *l, size_t n_vals, size_t n_links);
 /* Takes the block over, and leaves in t what is to be freed instead (NULL: nothing), which is
  * the block itself where the table has come to be as large meanwhile. */
 void ebb__ledger_grow(ebb__ledger *l, ebb__ledger_table *t);
-/* Before the end: gives a table back; false where none is left. */
+bool ebb__ledger_is_empty(const ebb__ledger *l);
+/* Where it is empty, or before the end: gives a table back; false where none is left. */
 bool ebb__ledger_shed(ebb__ledger *l, ebb__ledger_table *t);
 /* What the ledger itself occupies. */
 size_t ebb__ledger_bytes(const ebb__ledger *l);

@@ -24,9 +24,9 @@ typedef enum ledger_state {
 typedef struct ledger_val {
     uint64_t bytes;
     uint32_t *owner; /* the driver's: its number, NONE once it is dead; NULL: not wanted */
-    double last;    /* time of last use */
-    double next;    /* own next use */
-    double soonest; /* awake: also of needed vals away made from it */
+    double last;     /* time of last use */
+    double next;     /* own next use */
+    double soonest;  /* awake: also of needed vals away made from it */
     float weight;
     uint32_t uses;
     uint32_t rec;     /* NONE: a source */

@@ -19,8 +19,7 @@ typedef struct parts {
 
 static parts parts_of(ebb__ledger *l, int which)
 {
-    if (which == RECS)
-        return (parts){{(void **)&l->recs}, {sizeof *l->recs}, 1, &l->recs_max};
+    if (which == RECS) return (parts){{(void **)&l->recs}, {sizeof *l->recs}, 1, &l->recs_max};
     if (which == LINKS)
         return (parts){{(void **)&l->links}, {sizeof *l->links}, 1, &l->links_max};
     return (parts){{(void **)&l->vals, (void **)&l->slot_coord, (void **)&l->slot_val,
@@ -93,6 +92,26 @@ void ebb__ledger_grow(ebb__ledger *l, ebb__ledger_table *t)
     *t = old;
 }
 
+static void empty(ebb__ledger *l, int which)
+{
+    if (which == VALS) {
+        l->free_val = NONE;
+        l->vals_end = l->n_free_vals = l->n_candidates = l->n_stale = 0;
+        l->awake = false;
+    } else if (which == RECS) {
+        l->free_rec = NONE;
+        l->recs_end = l->n_free_recs = 0;
+    } else {
+        l->links_end = 0;
+        for (int i = 0; i < 32; i++) l->free_links[i] = NONE;
+    }
+}
+
+bool ebb__ledger_is_empty(const ebb__ledger *l)
+{
+    return l->vals_end == l->n_free_vals;
+}
+
 bool ebb__ledger_shed(ebb__ledger *l, ebb__ledger_table *t)
 {
     for (int which = VALS; which < TABLES; which++) {
@@ -100,6 +119,8 @@ bool ebb__ledger_shed(ebb__ledger *l, ebb__ledger_table *t)
         if (!*p.max) continue;
         *t = (ebb__ledger_table){*p.table[0], *p.max * item_bytes(which), *p.max, which};
         *p.max = 0;
+        l->bytes -= t->bytes;
+        empty(l, which);
         return true;
     }
     return false;
@@ -126,8 +147,9 @@ ebb_status ebb__ledger_create(ebb__ledger **out, const ebb_allocator *allocator)
     l->allocator = *allocator;
     l->bytes = sizeof *l;
     l->policy = ebb__policy_next;
-    l->free_val = l->free_rec = NONE;
-    for (int i = 0; i < 32; i++) l->free_links[i] = NONE;
+    empty(l, VALS);
+    empty(l, RECS);
+    empty(l, LINKS);
     *out = l;
     return EBB_OK;
 }

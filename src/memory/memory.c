@@ -104,12 +104,12 @@ void ebb__table_free(ebb__memory *m, void *p, size_t bytes)
     ebb__account_discharge(m->owner->account, EBB_KIND_BOOKKEEPING, bytes);
 }
 
-static void ledger_free(ebb__memory *m)
+/* Under the mutex, or before the end. */
+static void ledger_shed(ebb__memory *m)
 {
     ebb__ledger_table t;
-    while (m->ledger && ebb__ledger_shed(m->ledger, &t)) outside_free(m, t.block, t.bytes);
-    ebb__ledger_destroy(m->ledger);
-    m->ledger = NULL;
+    while (ebb__ledger_shed(m->ledger, &t)) ebb__table_free(m, t.block, t.bytes);
+    atomic_store_explicit(&m->ledger_is_low, true, memory_order_relaxed);
 }
 
 /* ---- create and destroy ------------------------------------------------------------------ */
@@ -147,7 +147,8 @@ static void memory_unlink(ebb__memory *m)
 
 static void memory_free(ebb__memory *m)
 {
-    ledger_free(m);
+    if (m->ledger) ledger_shed(m);
+    ebb__ledger_destroy(m->ledger);
     ebb__arena_destroy(m->arena);
     ebb__gate_destroy(&m->gate);
     pthread_mutex_destroy(&m->mutex);
@@ -303,6 +304,7 @@ void ebb__memory_stats(ebb_stats *out, const ebb_context *ctx)
 static void trim(void *user, ebb__memory *m)
 {
     (void)user;
+    if (m->ledger && ebb__ledger_is_empty(m->ledger)) ledger_shed(m);
     ebb__arena_trim(m->arena);
 }
 

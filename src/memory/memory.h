@@ -81,7 +81,7 @@ struct ebb__memory {
     ebb_context *owner;
     ebb__memory *top; /* the root's */
     ebb__arena *arena;
-    bool has_budget; /* some account of this memory has one: the gate is used */
+    bool has_budget;           /* some account of this memory has one: the gate is used */
     ebb__ledger *ledger;       /* where there is a budget; its content is under the mutex */
     atomic_bool ledger_is_low; /* there is little room in its tables */
     /* of the root's only */

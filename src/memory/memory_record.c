@@ -95,15 +95,15 @@ static void unsave_one(ebb__memory *m, const ebb__record *r, ebb__value **slot, 
     if (!v) return;
     if (!keep) *slot = NULL;
     ebb__save_count(r, v, -1);
-    if (!r->is_recipe)
+    if (!r->is_recipe) {
         ebb__value_unuse(v);
-    else if (v->tiny)
+    } else if (v->tiny) {
         ebb__ref_drop(m, v);
-    else
+    } else {
         ebb__use_drop(m, v);
-    if (r->is_recipe && !v->tiny && m->ledger && atomic_load(&v->saves) == 0 &&
-        atomic_load(&v->uses))
-        ebb__mirror_expect(m, ebb__big_of(v));
+        if (m->ledger && atomic_load(&v->uses) && !atomic_load(&v->saves))
+            ebb__mirror_expect(m, ebb__big_of(v));
+    }
 }
 
 void ebb__record_unsave(ebb__record *r)

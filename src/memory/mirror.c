@@ -84,8 +84,7 @@ static uint32_t input_number(ebb__memory *m, ebb__value *v)
     if (b->number != EBB__LEDGER_NONE) return b->number;
     EBB_ASSERT(!v->recipe && v->state == EBB__VALUE_RESIDENT);
     /* there is room: fits */
-    if (ebb__ledger_source_add(&number, m->ledger, v->bytes) != EBB_OK)
-        return EBB__LEDGER_NONE;
+    if (ebb__ledger_source_add(&number, m->ledger, v->bytes) != EBB_OK) return EBB__LEDGER_NONE;
     number_set(m, b, number);
     return number;
 }
@@ -238,8 +237,8 @@ double ebb__value_next(ebb__value *v)
     if (v->tiny || !m->ledger) return EBB__NEXT_UNKNOWN;
     ebb__memory_enter(m);
     ebb__big *b = ebb__big_of(v);
-    double at = ebb__mirror_has(m, b) ? ebb__ledger_own_next(m->ledger, b->number)
-                                      : EBB__NEXT_UNKNOWN;
+    double at =
+        ebb__mirror_has(m, b) ? ebb__ledger_own_next(m->ledger, b->number) : EBB__NEXT_UNKNOWN;
     ebb__memory_leave_unchanged(m);
     return at;
 }
@@ -368,7 +367,7 @@ static const char *value_check(const ebb__memory *m, const ebb__big *b)
         return "the ledger knows a recipe that is gone";
     if (v->recipe && ebb__ledger_is_source(l, b->number))
         return "the ledger does not know a recipe";
-    if (b->counted != (uses > b->n_deps)) return "uses by others are miscounted in the ledger";
+    if (!b->counted && uses > b->n_deps) return "uses by others are miscounted in the ledger";
     return NULL;
 }
 

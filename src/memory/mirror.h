@@ -60,7 +60,7 @@ static inline void ebb__mirror_unlocked(ebb__memory *m, ebb__big *b)
 /* It is about to have no recipe. */
 void ebb__mirror_recipe_gone(ebb__memory *m, ebb__value *v);
 void ebb__mirror_source(ebb__memory *m, const ebb__value *v); /* it has none now */
-void ebb__mirror_kind(ebb__memory *m, ebb__value *v); /* as it is now */
+void ebb__mirror_kind(ebb__memory *m, ebb__value *v);         /* as it is now */
 /* A save of it has gone, or it is kept: what is expected of it changes. */
 void ebb__mirror_expect(ebb__memory *m, ebb__big *b);
 

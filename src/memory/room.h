@@ -18,8 +18,8 @@ bool ebb__is_below_movable(const ebb__memory *m, const void *p);
 bool ebb__evict_one(ebb__memory *m, const ebb__account *tight, size_t need);
 /* Bytes that evictions could free there; not exact: pinned ones are not told apart. */
 size_t ebb__evictable_bytes(ebb__memory *m, const ebb__account *tight);
-void ebb__evictable_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m,
-                            const ebb__account *tight, bool exact);
+void ebb__evictable_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m, const ebb__account *tight,
+                            bool exact);
 
 /* ---- room.c, not under the mutex --------------------------------------------------------- */
 /* Whether a charge that was refused is worth another try. */

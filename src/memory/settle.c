@@ -175,8 +175,7 @@ void ebb__record_break(ebb__memory *m, ebb__record *r)
 {
     if (r->broken) return;
     for (uint32_t k = 0; m->ledger && k < r->n_out; k++) /* it knows them as long as they are */
-        if (r->out[k] && ebb__recipe_of(r->out[k]) == r)
-            ebb__mirror_recipe_gone(m, r->out[k]);
+        if (r->out[k] && ebb__recipe_of(r->out[k]) == r) ebb__mirror_recipe_gone(m, r->out[k]);
     reads_drop(m, r);
     for (uint32_t k = 0; k < r->n_out; k++) {
         ebb__value *v = r->out[k];
