@@ -77,6 +77,7 @@ static void rec_give_back(ebb__ledger *l, uint32_t rec)
     r->first = l->free_rec;
     l->free_rec = rec;
     l->n_free_recs++;
+    l->n_links -= UINT32_C(1) << r->size_class;
 }
 
 static void reader_link(ebb__ledger *l, uint32_t at)
@@ -318,6 +319,7 @@ static uint32_t rec_take(ebb__ledger *l, double cost, uint32_t n_in, uint32_t n_
     else
         rec = l->recs_end++;
     l->n_free_recs -= is_again;
+    l->n_links += UINT32_C(1) << size_class;
     l->recs[rec] = (ledger_rec){.cost = cost,
                                 .first = links_take(l, size_class),
                                 .n_in = n_in,

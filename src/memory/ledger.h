@@ -94,8 +94,9 @@ void ebb__ledger_grow(ebb__ledger *l, ebb__ledger_table *t);
 bool ebb__ledger_is_empty(const ebb__ledger *l);
 /* Where it is empty, or before the end: gives a table back; false where none is left. */
 bool ebb__ledger_shed(ebb__ledger *l, ebb__ledger_table *t);
-/* What the ledger itself occupies. */
+/* What the ledger itself occupies; of that, what is free in its tables. */
 size_t ebb__ledger_bytes(const ebb__ledger *l);
+size_t ebb__ledger_unused_bytes(const ebb__ledger *l);
 /* Of the resident vals; of those of them that have a recipe, locked or not. */
 uint64_t ebb__ledger_resident_bytes(const ebb__ledger *l);
 uint64_t ebb__ledger_droppable_bytes(const ebb__ledger *l);

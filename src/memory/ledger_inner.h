@@ -68,7 +68,7 @@ struct ebb__ledger {
     uint32_t vals_max, recs_max, links_max; /* room */
     uint32_t vals_end, recs_end, links_end; /* never used from here on */
     uint32_t free_val, free_rec, free_links[32];
-    uint32_t n_free_vals, n_free_recs;
+    uint32_t n_free_vals, n_free_recs, n_links; /* links: taken */
 
     bool awake;
     uint32_t stamp; /* of the present walk */

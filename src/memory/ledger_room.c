@@ -102,9 +102,16 @@ static void empty(ebb__ledger *l, int which)
         l->free_rec = NONE;
         l->recs_end = l->n_free_recs = 0;
     } else {
-        l->links_end = 0;
+        l->links_end = l->n_links = 0;
         for (int i = 0; i < 32; i++) l->free_links[i] = NONE;
     }
+}
+
+size_t ebb__ledger_unused_bytes(const ebb__ledger *l)
+{
+    size_t vals = l->vals_end - l->n_free_vals, recs = l->recs_end - l->n_free_recs;
+    return (l->vals_max - vals) * item_bytes(VALS) + (l->recs_max - recs) * item_bytes(RECS) +
+           (l->links_max - l->n_links) * item_bytes(LINKS);
 }
 
 bool ebb__ledger_is_empty(const ebb__ledger *l)

@@ -284,21 +284,32 @@ static void holes_add(void *user, ebb__memory *m)
     *(size_t *)user += ebb__arena_chunk_bytes(m->arena) - ebb__arena_used_bytes(m->arena);
 }
 
+static void tables_add(void *user, ebb__memory *m)
+{
+    if (m->ledger) *(size_t *)user += ebb__ledger_unused_bytes(m->ledger);
+}
+
+static void cached(ebb_stats *out, size_t bytes)
+{
+    /* while calls are in progress the sums may not belong together */
+    if (bytes > out->bytes[EBB_KIND_BOOKKEEPING]) bytes = out->bytes[EBB_KIND_BOOKKEEPING];
+    out->bytes[EBB_KIND_BOOKKEEPING] -= bytes;
+    out->used_bytes -= bytes;
+    out->bytes[EBB_KIND_CACHE] += bytes;
+}
+
 void ebb__memory_stats(ebb_stats *out, const ebb_context *ctx)
 {
     if (ctx->memory->owner != ctx) return;
-    size_t holes = 0;
+    size_t holes = 0, tables = 0;
     ebb__memories_each(ctx, holes_add, &holes);
+    ebb__memories_each(ctx, tables_add, &tables);
     out->bytes[EBB_KIND_CACHE] += holes;
+    cached(out, tables);
     if (ctx->parent) return;
     ebb__pool_stats pool;
     ebb__pool_stats_get(&pool, ctx->pool);
-    size_t unused = pool.slab_bytes - pool.object_bytes;
-    /* while calls are in progress the pool's sums may not belong together */
-    if (unused > out->bytes[EBB_KIND_BOOKKEEPING]) unused = out->bytes[EBB_KIND_BOOKKEEPING];
-    out->bytes[EBB_KIND_BOOKKEEPING] -= unused;
-    out->used_bytes -= unused;
-    out->bytes[EBB_KIND_CACHE] += unused;
+    cached(out, pool.slab_bytes - pool.object_bytes);
 }
 
 static void trim(void *user, ebb__memory *m)

@@ -147,8 +147,8 @@ ebb_status ebb__memory_create(ebb_context *ctx);
  * must have no values or records left, nor children of its own. */
 void ebb__memory_destroy(ebb_context *ctx);
 /* Completes an account's stats (of a root) with what pool and arena hold: afterwards
- * BOOKKEEPING counts objects, and CACHE what is free in slabs and chunks. The peak counts slabs
- * whole. */
+ * BOOKKEEPING counts objects, and CACHE what is free in slabs, chunks and the ledger's tables. The
+ * peak counts slabs and tables whole. */
 void ebb__memory_stats(ebb_stats *out, const ebb_context *ctx);
 void ebb__memory_trim(ebb_context *ctx);
 

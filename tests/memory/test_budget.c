@@ -277,7 +277,6 @@ static bool work_once(size_t budget, long long fail_at, bool for_good)
     const char *fault = ebb__memory_check(&ctx);
     if (fault) fail_msg("%s", fault);
     work_undo(&w);
-    ebb__memory_trim(&ctx);
     ebb_stats after = test_stats(&ctx);
     test_same_bytes(&before, &after);
     test_context_end(&ctx);

@@ -62,8 +62,6 @@ static int end(void **state)
 {
     (void)state;
     sound();
-    ebb__memory_trim(&root);
-    ebb__memory_trim(&child);
     assert_int_equal(test_stats(&child).used_bytes, 0);
     test_context_end(&child);
     sound();
