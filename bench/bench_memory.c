@@ -5,13 +5,17 @@
  * is pinned + r (P - pinned).
  *
  * Rows: slowdown of a step at r against the same step without a budget (median of pairs that
- * take turns; of the sums where steps differ), after WARM steps; of it, what operations run again
- * take (measured) and what moves take (bytes moved at the machine's own speed); the first step
- * against a first step; bytes in use at most over the budget; the smallest r at which training
- * gets through, and gets through in twice the time; the bound below which no budget serves the
- * largest working set; segments of sqrt(n) blocks as regions, without a budget; for chains the
- * least number of operations to run again (by dynamic programming, Griewank & Walther 2000 with
- * a start that stays). n: pairs. EBB_BENCH_SHORT=1: small models, fewer budgets.
+ * take turns; of the sums where steps differ), after steps enough to learn from; of it, what
+ * operations run again take (measured) and what moves take (bytes moved at the machine's own
+ * speed); the first step against a first step; bytes in use at most over the budget; the smallest r
+ * at which training gets through, and gets through in twice the time; segments of sqrt(n) blocks as
+ * regions, without a budget; for chains the least number of operations to run again (by dynamic
+ * programming, Griewank & Walther 2000 with a start that stays). Of a recorded step, with estimated
+ * costs: the r below which no budget holds the largest working set, the slowdown that no
+ * schedule avoids, and that of a plan.
+ *
+ * n: pairs. A model that takes longer than its share of the time leaves out what compares.
+ * --quick: three small models, few budgets, in seconds.
  * SPDX-License-Identifier: MIT */
 #include "bench.h"
 #include "models/zoo.h"
@@ -20,17 +24,20 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { WARM = 5, PAIRS = 7, SHORT_PAIRS = 3, N_THREADS = 2 };
+enum { WARM = 5, MOST_WARM = 40, FEW_PAIRS = 3, MOST_PAIRS = 9, N_THREADS = 2 };
 
-static const double LONG_STEP = 0.8; /* seconds; fewer pairs from there */
-static bool is_short, has_failed;
+static const double WARM_SECONDS = 2.5, PAIR_SECONDS = 3.5; /* where steps are short */
+static const double MODEL_SECONDS = 110;
+static bool is_quick, has_failed;
 static double move_seconds_per_byte;
 
 typedef struct base {
     const zoo_model *model;
     zoo_run run;
-    size_t peak, pinned, lower_bound;
-    double first, step, forward;
+    size_t peak, pinned;
+    double first, step, forward, begun;
+    ebb_iteration *iteration; /* a recorded step, of the largest peak */
+    ebb_iteration_facts facts;
 } base;
 
 static void row(const base *b, const char *figure, double r, double value, const char *unit,
@@ -46,7 +53,7 @@ static void row(const base *b, const char *figure, double r, double value, const
 
 static zoo_scale scale(void)
 {
-    return is_short ? ZOO_SHORT : ZOO_FULL;
+    return is_quick ? ZOO_SHORT : ZOO_FULL;
 }
 
 static ebb_status timed_step(double *seconds, zoo_run *run)
@@ -62,6 +69,11 @@ static size_t budget_at(const base *b, double r)
     return b->pinned + (size_t)(r * (double)(b->peak - b->pinned));
 }
 
+static bool is_late(const base *b)
+{
+    return bench_now() - b->begun > MODEL_SECONDS;
+}
+
 static double ratio_of(const base *b, size_t bytes)
 {
     return ((double)bytes - (double)b->pinned) / (double)(b->peak - b->pinned);
@@ -69,7 +81,7 @@ static double ratio_of(const base *b, size_t bytes)
 
 /* ---- without a budget -------------------------------------------------------------------- */
 
-static ebb_status warm(zoo_run *run, int n)
+static ebb_status steps_run(zoo_run *run, int n)
 {
     double seconds;
     for (int i = 0; i < n; i++) EBB_TRY(timed_step(&seconds, run));
@@ -80,46 +92,82 @@ static ebb_status warm(zoo_run *run, int n)
 static ebb_status peak_find(base *b, zoo_run *run)
 {
     ebb_stats s;
-    EBB_TRY(warm(run, run->model->begin ? 8 : 1));
+    EBB_TRY(steps_run(run, run->model->begin ? 8 : 1));
     ebb_stats_get(&s, run->ctx);
     b->peak = s.peak_bytes;
     b->pinned = s.used_bytes + run->trained_bytes;
     return EBB_OK;
 }
 
+/* Of steps that differ, the one with the largest peak. */
+static ebb_status iteration_record(base *b, zoo_run *run)
+{
+    for (int i = 0; i < (run->model->begin ? 8 : 1); i++) {
+        ebb_recorder *recorder;
+        ebb_iteration *one;
+        ebb_iteration_facts facts;
+        EBB_TRY(ebb_recorder_begin(&recorder, run->ctx));
+        ebb_status status = zoo_step(run);
+        EBB_TRY(ebb_recorder_end(&one, recorder));
+        if (status == EBB_OK) status = ebb_iteration_facts_get(&facts, one);
+        if (status == EBB_OK && facts.peak_bytes > b->facts.peak_bytes) {
+            ebb_iteration_destroy(b->iteration);
+            b->iteration = one;
+            b->facts = facts;
+        } else {
+            ebb_iteration_destroy(one);
+        }
+        EBB_TRY(status);
+    }
+    return EBB_OK;
+}
+
+static ebb_status median_step(double *out, zoo_run *run, bool is_forward)
+{
+    double seconds[5];
+    for (int i = 0; i < 5; i++) {
+        EBB_SCOPE(step);
+        double start = bench_now();
+        if (is_forward && !zoo_loss(run)) return ebb_error_status();
+        if (!is_forward) EBB_TRY(zoo_step(run));
+        seconds[i] = bench_now() - start;
+        ebb_clear(&run->loss);
+    }
+    qsort(seconds, 5, sizeof *seconds, bench_compare);
+    *out = seconds[2];
+    return EBB_OK;
+}
+
 static ebb_status base_open(base *b, const zoo_model *model)
 {
-    double once, again;
+    double seconds;
     zoo_run extra;
-    *b = (base){.model = model};
+    *b = (base){.model = model, .begun = bench_now()};
     ebb_status status = zoo_open(&extra, model, scale(), 0, N_THREADS, false);
-    if (status == EBB_OK) status = timed_step(&once, &extra);
+    if (status == EBB_OK) status = timed_step(&seconds, &extra);
     zoo_close(&extra);
     EBB_TRY(status);
     EBB_TRY(zoo_open(&b->run, model, scale(), 0, N_THREADS, false));
-    EBB_TRY(timed_step(&again, &b->run));
-    b->first = (once + again) / 2;
-    EBB_TRY(warm(&b->run, WARM - 1));
+    EBB_TRY(timed_step(&b->first, &b->run)); /* what the process does once is done */
+    EBB_TRY(steps_run(&b->run, WARM - 1));
     ebb_stats_reset_peak(b->run.ctx);
     EBB_TRY(peak_find(b, &b->run));
-    double run[5];
-    for (int i = 0; i < 5; i++) EBB_TRY(timed_step(&run[i], &b->run));
-    qsort(run, 5, sizeof *run, bench_compare);
-    b->step = run[2];
-    for (int i = 0; i < 5; i++) {
-        EBB_SCOPE(forward);
-        double start = bench_now();
-        ebb_tensor *loss = zoo_loss(&b->run);
-        if (!loss) return ebb_error_status();
-        run[i] = bench_now() - start;
-        ebb_clear(&b->run.loss);
-    }
-    qsort(run, 5, sizeof *run, bench_compare);
-    b->forward = run[2];
+    EBB_TRY(median_step(&b->step, &b->run, false));
+    EBB_TRY(median_step(&b->forward, &b->run, true));
+    EBB_TRY(iteration_record(b, &b->run));
     row(b, "step without a budget", 0, b->step * 1e3, "ms", 5, 0);
     row(b, "peak", 0, (double)b->peak / 1e6, "MB", 1, 0);
     row(b, "pinned", 0, (double)b->pinned / 1e6, "MB", 1, 0);
+    double room = (double)(b->peak - b->pinned);
+    row(b, "lower bound", 0, 1 - (double)(b->facts.peak_bytes - b->facts.lower_bound) / room,
+        "r", 1, 0);
     return EBB_OK;
+}
+
+static void base_close(base *b)
+{
+    ebb_iteration_destroy(b->iteration);
+    zoo_close(&b->run);
 }
 
 /* ---- under a budget ---------------------------------------------------------------------- */
@@ -129,13 +177,6 @@ typedef struct measured {
     double high_water, n_recomputes, n_evictions, moved;
     int n_pairs;
 } measured;
-
-static void refusal_note(base *b)
-{
-    ebb_budget_report report;
-    if (ebb_error_budget(&report) && report.lower_bound_bytes > b->lower_bound)
-        b->lower_bound = report.lower_bound_bytes;
-}
 
 /* The same step in both, the order changing. */
 static ebb_status pair_run(double *with, double *without, base *b, zoo_run *run, int i)
@@ -149,7 +190,7 @@ static ebb_status pair_run(double *with, double *without, base *b, zoo_run *run,
 
 static ebb_status pairs_run(measured *out, base *b, zoo_run *run, int n)
 {
-    double ratio[64], with = 0, without = 0, all = 0, all_without = 0;
+    double ratio[MOST_PAIRS + 1], with = 0, without = 0, all = 0, all_without = 0;
     ebb_room_stats before, after;
     ebb_room_stats_get(&before, run->ctx);
     for (int i = 0; i < n; i++) {
@@ -171,19 +212,37 @@ static ebb_status pairs_run(measured *out, base *b, zoo_run *run, int n)
     return EBB_OK;
 }
 
+/* As many as the time allows; a multiple of what differs. */
+static int pairs_of(const base *b, double step)
+{
+    int n = is_quick ? FEW_PAIRS : (int)(PAIR_SECONDS / (step + b->step));
+    n = n < FEW_PAIRS ? FEW_PAIRS : n > MOST_PAIRS ? MOST_PAIRS : n;
+    return b->model->begin && !is_quick ? 8 : n;
+}
+
+/* Steps to learn from. *out: the shortest. */
+static ebb_status warm(double *out, const base *b, zoo_run *run, int most)
+{
+    const double start = bench_now();
+    enum { TOO_LONG = 10 };
+    double seconds;
+    *out = (double)INFINITY;
+    for (int i = 1; i < most; i++) {
+        EBB_TRY(timed_step(&seconds, run));
+        *out = fmin(*out, seconds);
+        bool is_enough = i >= WARM && bench_now() - start > WARM_SECONDS;
+        if (is_enough || *out > TOO_LONG * b->step) break;
+    }
+    return EBB_OK;
+}
+
 static ebb_status measure_in(measured *out, base *b, zoo_run *run)
 {
-    enum { TOO_LONG = 10 };
-    double seconds, least = INFINITY;
+    double seconds, step;
     EBB_TRY(timed_step(&seconds, run));
     out->first = seconds / b->first;
-    for (int i = 1; i < WARM; i++) {
-        EBB_TRY(timed_step(&seconds, run));
-        least = fmin(least, seconds);
-        if (least > TOO_LONG * b->step) break;
-    }
-    int n = is_short || b->step > LONG_STEP ? SHORT_PAIRS : b->model->begin ? PAIRS + 1 : PAIRS;
-    EBB_TRY(pairs_run(out, b, run, least > TOO_LONG * b->step ? 1 : n));
+    EBB_TRY(warm(&step, b, run, is_quick ? WARM : MOST_WARM));
+    EBB_TRY(pairs_run(out, b, run, step > 10 * b->step ? 1 : pairs_of(b, step)));
     ebb_stats s;
     ebb_stats_get(&s, run->ctx);
     out->high_water = (double)s.peak_bytes / (double)s.budget_bytes;
@@ -197,7 +256,6 @@ static ebb_status measure(measured *out, base *b, double r)
     ebb_error_clear();
     ebb_status status = zoo_open(&run, b->model, scale(), budget_at(b, r), N_THREADS, false);
     if (status == EBB_OK) status = measure_in(out, b, &run);
-    if (status != EBB_OK) refusal_note(b);
     zoo_close(&run);
     return status;
 }
@@ -242,6 +300,21 @@ static void chain_rows(const base *b, const measured *m, double r)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
+/* With the recorded step's estimates: what no schedule avoids, and what a plan costs. */
+static ebb_status simulated_rows(const base *b, double r)
+{
+    const ebb_simulate_options planned = {.policy = EBB_POLICY_PLANNED, .most_runs = 120};
+    const double less = (1 - r) * (double)(b->peak - b->pinned);
+    if (less >= (double)b->facts.peak_bytes) return EBB_OK;
+    ebb_simulation s;
+    EBB_TRY(
+        ebb_iteration_simulate(&s, b->iteration, b->facts.peak_bytes - (size_t)less, &planned));
+    if (s.is_infeasible) return EBB_OK;
+    row(b, "least possible", r, s.bound, "x", 1, 0);
+    if (s.works) row(b, "simulated plan", r, s.slowdown, "x", 1, 0);
+    return EBB_OK;
+}
+
 static bool budget_rows(base *b, double r)
 {
     measured m;
@@ -282,7 +355,6 @@ static double probe(base *b, double r)
             return seconds[i] / whole;
         }
     }
-    if (status != EBB_OK) refusal_note(b);
     if (status != EBB_OK && ebb_error_status() != EBB_E_BUDGET) has_failed = true;
     zoo_close(&run);
     if (status != EBB_OK) return 0;
@@ -292,7 +364,7 @@ static double probe(base *b, double r)
 
 static void smallest_rows(base *b)
 {
-    const double fine = is_short ? 0.04 : 0.01;
+    const double fine = is_quick || is_late(b) ? 0.05 : 0.01;
     double low = 0, twice = 1, any = 1;
     while (twice - low > fine) {
         double r = (low + twice) / 2, slowdown = probe(b, r);
@@ -304,7 +376,6 @@ static void smallest_rows(base *b)
     }
     row(b, "smallest r at twice the time", 0, twice, "r", 1, 0);
     row(b, "smallest r tried that fits", 0, any, "r", 1, 0);
-    if (b->lower_bound) row(b, "lower bound", 0, ratio_of(b, b->lower_bound), "r", 1, 0);
 }
 
 /* Segments as regions: the peak in r, and the time. */
@@ -314,10 +385,10 @@ static ebb_status segment_rows(base *b)
     base of_it = {0};
     measured m;
     ebb_status status = zoo_open(&run, b->model, scale(), 0, N_THREADS, true);
-    if (status == EBB_OK) status = warm(&run, 2);
+    if (status == EBB_OK) status = steps_run(&run, 2);
     if (status == EBB_OK) ebb_stats_reset_peak(run.ctx);
     if (status == EBB_OK) status = peak_find(&of_it, &run);
-    if (status == EBB_OK) status = pairs_run(&m, b, &run, is_short ? 2 : PAIRS);
+    if (status == EBB_OK) status = pairs_run(&m, b, &run, pairs_of(b, b->step));
     zoo_close(&run);
     EBB_TRY(status);
     row(b, "segments peak", 0, ratio_of(b, of_it.peak), "r", 1, 0);
@@ -328,15 +399,22 @@ static ebb_status segment_rows(base *b)
 static ebb_status model_rows(const zoo_model *model)
 {
     static const double ratios[] = {0.9, 0.7, 0.5, 0.3, 0.2, 0.1}, few[] = {0.9, 0.5, 0.3};
-    const double *r = is_short ? few : ratios;
-    const int n = is_short ? sizeof few / sizeof *few : sizeof ratios / sizeof *ratios;
+    const double *r = is_quick ? few : ratios;
+    const int n = is_quick ? sizeof few / sizeof *few : sizeof ratios / sizeof *ratios;
     base b;
     ebb_status status = base_open(&b, model);
-    for (int i = 0; i < n && status == EBB_OK && budget_rows(&b, r[i]); i++) continue;
-    if (status == EBB_OK) smallest_rows(&b);
-    ebb_error_clear();
-    if (status == EBB_OK) status = segment_rows(&b);
-    zoo_close(&b.run);
+    for (int i = 0; i < n && status == EBB_OK; i++) {
+        bool fits = budget_rows(&b, r[i]);
+        ebb_error_clear();
+        status = simulated_rows(&b, r[i]);
+        if (!fits) break;
+    }
+    if (status == EBB_OK) {
+        smallest_rows(&b);
+        ebb_error_clear();
+        status = segment_rows(&b);
+    }
+    base_close(&b);
     return status;
 }
 
@@ -399,22 +477,30 @@ static ebb_status accounting_row(int64_t n)
     return EBB_OK;
 }
 
-static bool wanted(const char *name, int argc, char **argv)
+/* Those named; else all, or three that are quick: of many sizes, of steps that differ, of known optimum. */
+static bool wanted(const zoo_model *model, int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], name) == 0) return true;
-    return argc == 1;
+    int n_named = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], model->name) == 0) return true;
+        n_named += argv[i][0] != '-';
+    }
+    if (n_named) return false;
+    return !is_quick || model->make == zoo_unet_make ||
+           (model->make == zoo_lstm_make && model->begin) ||
+           (model->make == zoo_chain_make && model->variant == 32);
 }
 
 int main(int argc, char **argv)
 {
-    is_short = getenv("EBB_BENCH_SHORT") != NULL;
-    if (!is_short && argc == 1) bench_open("memory");
+    bool is_whole = argc == 1;
+    for (int i = 1; i < argc; i++) is_quick |= strcmp(argv[i], "--quick") == 0;
+    if (is_whole) bench_open("memory");
     moves_measure();
     ebb_status status = accounting_row(1);
     if (status == EBB_OK) status = accounting_row(256);
     for (int i = 0; i < zoo_n_models && status == EBB_OK; i++)
-        if (wanted(zoo_models[i].name, argc, argv)) status = model_rows(&zoo_models[i]);
+        if (wanted(&zoo_models[i], argc, argv)) status = model_rows(&zoo_models[i]);
     bench_close();
     if (status != EBB_OK) fprintf(stderr, "%s\n", ebb_error_message());
     return status == EBB_OK && !has_failed ? 0 : 1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# bench_memory.sh [MODEL...] - builds and runs bench/bench_memory.c, what training under a budget
+# bench_memory.sh [--quick] [MODEL...] - builds and runs bench/bench_memory.c, what training under a budget
 # costs; a whole run writes bench/results/memory.csv and the tables of docs/memory.md.
-# EBB_BENCH_SHORT=1: small models, only printed, in less than a minute.
+# --quick: three small models, only printed, in seconds. All of it takes some twenty minutes.
 # SPDX-License-Identifier: MIT
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,4 +9,4 @@ cmake --preset bench >/dev/null
 cmake --build build/bench -j "$(nproc)" --target bench_memory
 mkdir -p bench/results
 build/bench/bench/bench_memory "$@"
-[ -n "${EBB_BENCH_SHORT:-}" ] || [ $# -gt 0 ] || scripts/memory_figures.py # tables of docs/memory.md
+[ $# -gt 0 ] || scripts/memory_figures.py # tables of docs/memory.md

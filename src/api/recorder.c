@@ -150,7 +150,9 @@ static bool gone_put(ebb_recorder *r, const ebb__value *v)
 {
     entry *e = entry_find(r, v);
     if (!e) return true;
+    const bool was_dropped = e->dropped != NONE; /* what came back since was for others' sake */
     bool is_dead = v->tiny || atomic_load_explicit(&v->uses, memory_order_relaxed) == 0;
+    if (!is_dead && was_dropped) return true;
     if (!is_dead) {
         drop d = {r->trace.n_commands, e->tensor};
         e->dropped = (uint32_t)r->drops.n;
@@ -158,7 +160,7 @@ static bool gone_put(ebb_recorder *r, const ebb__value *v)
     }
     uint32_t tensor = e->tensor;
     *e = (entry){.gone = true};
-    return ebb__trace_note(&r->trace, EBB__TRACE_RELEASE, tensor) == EBB_OK;
+    return was_dropped || ebb__trace_note(&r->trace, EBB__TRACE_RELEASE, tensor) == EBB_OK;
 }
 
 static void on_memory(void *user, const ebb__memory_event *e)
