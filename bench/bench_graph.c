@@ -92,6 +92,20 @@ static void bench_nodes(bool single_threaded, int64_t n_others, const char *name
     bench_end(&b);
 }
 
+static void bench_others(bool single_threaded, const char *kind, bool is_short)
+{
+    static const struct {
+        int64_t n;
+        const char *text;
+    } sizes[] = {
+        {0, "0"}, {10000, "1e4"}, {100000, "1e5"}, {1000000, "1e6"}, {10000000, "1e7"}};
+    for (int i = 0; i < (is_short ? 4 : 5); i++) {
+        char name[96];
+        snprintf(name, sizeof name, "%s, %s others", kind, sizes[i].text);
+        bench_nodes(single_threaded, sizes[i].n, name);
+    }
+}
+
 static void ignore(void *user, uint64_t leaf)
 {
     (void)user;
@@ -372,13 +386,8 @@ int main(void)
     const char *text = getenv("EBB_BENCH_SHORT");
     bool is_short = text && *text && strcmp(text, "0") != 0;
     bench_open("graph");
-    bench_nodes(false, 0, "graph, with locks, 0 others");
-    bench_nodes(false, 10000, "graph, with locks, 1e4 others");
-    bench_nodes(false, 1000000, "graph, with locks, 1e6 others");
-    if (!is_short) bench_nodes(false, 10000000, "graph, with locks, 1e7 others");
-    bench_nodes(true, 0, "graph, single-threaded, 0 others");
-    bench_nodes(true, 1000000, "graph, single-threaded, 1e6 others");
-    if (!is_short) bench_nodes(true, 10000000, "graph, single-threaded, 1e7 others");
+    bench_others(false, "graph, with locks", is_short);
+    bench_others(true, "graph, single-threaded", is_short);
     bench_classic(0, RUNS, "classical manager, 0 others");
     bench_classic(10000, RUNS, "classical manager, 1e4 others");
     bench_classic(100000, 3, "classical manager, 1e5 others");

@@ -22,8 +22,7 @@ typedef struct rule {
 
 static ebb_graph_space *space;
 
-/* Handles of one step, released together: what is still of use then is kept by the graph alone.
- */
+/* Handles of one step, released together: the graph alone keeps what is still of use then. */
 static ebb_graph_node *held[1024];
 static int n_held;
 

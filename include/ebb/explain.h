@@ -1,7 +1,7 @@
 /* explain.h - what holds memory, and why: labels, explanations, saved values, holders, the graph
  * as text, warnings about leaks.
  *
- * All but ebb_label_of, ebb_watch and ebb_watch_step look at the whole graph: they may be called
+ * All but ebb_label_of and those that watch look at the whole graph: they may be called
  * while no other thread uses the context, its parent or its children. None of them prints,
  * changes what is alive, or computes; where memory for the search is refused they say so
  * (EBB_E_NOMEM) and nothing has changed.
@@ -215,6 +215,21 @@ typedef struct ebb_watch_event {
 EBB_API EBB_NODISCARD ebb_status ebb_watch(ebb_context *ctx,
                                            void (*warn)(void *user, const ebb_watch_event *e),
                                            void *user, uint32_t flags);
+/* Has a function called where an operation, a tensor made by hand, a backward or another derivative ends
+ * in EBB_E_BUDGET or EBB_E_NOMEM: for a snapshot of who holds what at that moment (ebb_holders into
+ * memory made before, ebb_context_dump_graph), for the context with its parent and children.
+ *
+ *   refused  called once a failing call, on its thread, without locks, when all that the call
+ *            had begun is undone; may call anything. ctx is that of the call, error the failure.
+ *            NULL switches it off
+ *
+ * The failure, its budget report included, stays as it is whatever the function does. What is
+ * refused while the function runs, in it or on other threads, is not told.
+ * Errors  EBB_E_MISUSE.
+ */
+EBB_API EBB_NODISCARD ebb_status ebb_watch_refusals(
+    ebb_context *ctx, void (*refused)(void *user, ebb_context *ctx, const ebb_error *error),
+    void *user);
 /* The end of a step of one's own. Costs nothing where nobody watches. */
 EBB_API void ebb_watch_step(ebb_context *ctx);
 

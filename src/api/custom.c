@@ -259,8 +259,7 @@ static ebb_status apply(ebb_tensor **out, const ebb_custom *op, ebb_tensor *cons
         for (int32_t k = 0; k < op->n_out && k < EBB__MAX_OUT; k++) out[k] = NULL;
     ebb_status status =
         op ? apply_checked(out, op, in, n, attr) : ebb__null_argument("ebb_apply", "op");
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(in, n), status);
 }
 
 ebb_status(ebb_apply)(ebb_tensor **out, const ebb_custom *op, ebb_tensor *const *in,

@@ -72,8 +72,7 @@ ebb_status(ebb_hvp)(ebb_tensor **hv_out, ebb_tensor *loss, ebb_tensor *const *in
         ebb_scope_end(scope);
     }
     free(work);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(&loss, 1), status);
 }
 
 /* ---- Jacobian times vector --------------------------------------------------------------- */
@@ -142,8 +141,7 @@ ebb_status(ebb_jvp)(ebb_tensor **jv_out, ebb_tensor *const *roots, int64_t n_roo
         ebb_scope_end(scope);
     }
     free(work);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(roots, n_roots), status);
 }
 
 /* ---- whole Jacobians --------------------------------------------------------------------- */
@@ -258,8 +256,7 @@ ebb_status(ebb_jacobian)(ebb_tensor **jacobian_out, ebb_tensor *root, ebb_tensor
         results_escape(scope, jacobian_out, n_inputs, status);
         ebb_scope_end(scope);
     }
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(&root, 1), status);
 }
 
 static ebb_status hessian_run(ebb_tensor **out, ebb_tensor *loss, ebb_tensor *const *inputs,
@@ -309,6 +306,5 @@ ebb_status(ebb_hessian)(ebb_tensor **hessian_out, ebb_tensor *loss, ebb_tensor *
         ebb_scope_end(scope);
     }
     free(g);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(&loss, 1), status);
 }

@@ -81,8 +81,7 @@ ebb_status(ebb_backward)(ebb_tensor *loss, const ebb_backward_options *options)
                            (long long)ebb_n_elems(loss));
     ebb__backward_args a = {.roots = &loss, .n_roots = 1};
     if (status == EBB_OK) status = backward(&a, options);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, s ? s->ctx : NULL, status);
 }
 
 ebb_status ebb__list_check(const char *name, ebb_tensor *const *list, int64_t n)
@@ -99,8 +98,7 @@ ebb_status(ebb_backward_from)(ebb_tensor *const *roots, ebb_tensor *const *seeds
     ebb_status status = ebb__list_check("roots", roots, n);
     ebb__backward_args a = {.roots = roots, .seeds = seeds, .n_roots = n};
     if (status == EBB_OK) status = backward(&a, options);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(roots, n), status);
 }
 
 ebb_status ebb__grad_run(ebb_tensor **grads_out, const ebb__backward_args *given,
@@ -132,8 +130,7 @@ ebb_status(ebb_grad)(ebb_tensor **grads_out, ebb_tensor *const *roots, ebb_tenso
                             .inputs = inputs,
                             .n_inputs = n_inputs};
     ebb_status status = ebb__grad_run(grads_out, &a, options);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(roots, n_roots), status);
 }
 
 ebb_status(ebb_discard_graph)(ebb_tensor *root)

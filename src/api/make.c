@@ -39,7 +39,7 @@ ebb_tensor *(ebb_tensor_copy)(ebb_context *ctx, ebb_dtype d, ebb_shape s, const 
         if (data_bytes) memcpy(view.data, data, data_bytes);
         ebb__value_unpin(ebb__slot_raw(t)->storage->value);
     }
-    ebb__error_op_set(outer);
+    ebb__call_end(outer, ctx, t ? EBB_OK : ebb_error_status());
     return t;
 }
 
@@ -86,7 +86,7 @@ ebb_tensor *(ebb_empty)(ebb_context *ctx, ebb_dtype d, ebb_shape s, ebb_kind kin
     else if (ebb__context_usable(ctx) == EBB_OK && ebb__scope_required() == EBB_OK &&
              kind_check(kind) == EBB_OK)
         ebb__tensor_new(&t, ctx, d, &s, kind, NULL);
-    ebb__error_op_set(outer);
+    ebb__call_end(outer, ctx, t ? EBB_OK : ebb_error_status());
     return t;
 }
 

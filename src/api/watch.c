@@ -35,6 +35,24 @@ ebb_status(ebb_watch)(ebb_context *ctx, void (*warn)(void *user, const ebb_watch
     return EBB_OK;
 }
 
+ebb_status(ebb_watch_refusals)(ebb_context *ctx,
+                               void (*refused)(void *user, ebb_context *ctx,
+                                               const ebb_error *error),
+                               void *user)
+{
+    if (!ctx) return ebb__null_argument("ebb_watch_refusals", "ctx");
+    if (ctx->closed)
+        return ebb__fail(EBB_E_MISUSE, "ebb_watch_refusals: the context went with its parent");
+    EBB_TRY(ebb__context_usable(ctx));
+    ebb__watch *watch = &ctx->root->engine->watch;
+    ebb__lock_take(&watch->lock);
+    watch->refused = refused;
+    watch->refused_user = user;
+    atomic_store_explicit(&watch->tells, refused != NULL, memory_order_relaxed);
+    ebb__lock_give(&watch->lock);
+    return EBB_OK;
+}
+
 /* Under the lock. True where there is something to warn of. */
 static bool growth_check(ebb_watch_event *e, ebb__watch *w)
 {

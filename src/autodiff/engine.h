@@ -27,6 +27,13 @@ ebb_tensor *ebb__run1(ebb_context *ctx, const ebb_op *op, const void *attr, int3
 ebb_status ebb__run_in_place(const ebb_op *op, const char *name, const void *attr, int32_t n_in,
                              ebb_tensor *const *in);
 
+/* The end of a public call that began with outer = ebb__error_op_set(name): the name goes back,
+ * and where nobody else waits for the call (outer is NULL) a refusal for want of memory is told
+ * to whom ebb_watch_refusals named. ctx may be NULL. Returns status. */
+ebb_status ebb__call_end(const char *outer, const ebb_context *ctx, ebb_status status);
+/* The context of the first of n tensors that is a valid handle; NULL where none is. */
+const ebb_context *ebb__context_among(ebb_tensor *const *t, int64_t n);
+
 /* Makes a dropped value resident again by running recipes, by work list. */
 ebb_status ebb__restore(ebb__value *v);
 /* The same, and pins it. */

@@ -303,6 +303,5 @@ ebb_status ebb__run_in_place(const ebb_op *op, const char *name, const void *att
     const char *outer = ebb__error_op_set(name);
     job j = {.op = op, .name = name, .attr = attr, .n_in = n_in, .in = in};
     ebb_status status = run(&j);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(in, n_in), status);
 }

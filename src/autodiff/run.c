@@ -32,6 +32,15 @@ ebb_status ebb__context_join(ebb_context **ctx, ebb_context *other)
     return ebb__fail(EBB_E_MISUSE, "the tensors belong to different contexts");
 }
 
+const ebb_context *ebb__context_among(ebb_tensor *const *t, int64_t n)
+{
+    for (int64_t i = 0; t && i < n; i++) {
+        const ebb__slot *s = ebb__slot_find(t[i]);
+        if (s) return s->ctx;
+    }
+    return NULL;
+}
+
 ebb_status ebb__context_usable(const ebb_context *ctx)
 {
     if (ctx->fork_generation != ebb__fork_generation())
@@ -458,8 +467,11 @@ ebb_status ebb__run(ebb_context *ctx, const ebb_op *op, const void *attr, int32_
 {
     const char *outer = ebb__error_op_set(op->name);
     ebb_status status = ebb__run_unnamed(ctx, op, attr, n_in, in, n_out, out);
-    ebb__error_op_set(outer);
-    return status;
+    if (status == EBB_OK || outer) {
+        ebb__error_op_set(outer);
+        return status;
+    }
+    return ebb__call_end(NULL, ctx ? ctx : ebb__context_among(in, n_in), status);
 }
 
 ebb_tensor *ebb__run1(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,

@@ -32,6 +32,44 @@ static void root_note(ebb__watch *watch, ebb_tensor *root)
                               .step = watch->step};
 }
 
+/* NULL: nobody listens, or is listening to another refusal. */
+static void (*telling_begin(ebb__watch *watch, void **user))(void *, ebb_context *,
+                                                             const ebb_error *)
+{
+    ebb__lock_take(&watch->lock);
+    void (*refused)(void *, ebb_context *, const ebb_error *) =
+        watch->telling ? NULL : watch->refused;
+    *user = watch->refused_user;
+    if (refused) watch->telling = true;
+    ebb__lock_give(&watch->lock);
+    return refused;
+}
+
+ebb_status ebb__call_end(const char *outer, const ebb_context *ctx, ebb_status status)
+{
+    ebb__error_op_set(outer);
+    if ((status != EBB_E_BUDGET && status != EBB_E_NOMEM) || outer || !ctx) return status;
+    ebb__watch *watch = &ctx->root->engine->watch;
+    if (!atomic_load_explicit(&watch->tells, memory_order_relaxed)) return status;
+    void *user;
+    void (*refused)(void *, ebb_context *, const ebb_error *) = telling_begin(watch, &user);
+    if (!refused) return status;
+    ebb_error pending;
+    ebb_budget_report report = *ebb__budget_report();
+    const char *file;
+    int32_t line;
+    ebb_error_get(&pending);
+    ebb__site_get(&file, &line);
+    refused(user, (ebb_context *)(uintptr_t)ctx, &pending);
+    ebb__at(file, line);
+    *ebb__budget_report() = report;
+    ebb__error_adopt(&pending);
+    ebb__lock_take(&watch->lock);
+    watch->telling = false;
+    ebb__lock_give(&watch->lock);
+    return status;
+}
+
 void ebb__watch_backward(const ebb__backward *b)
 {
     ebb__watch *watch = &b->ctx->root->engine->watch;

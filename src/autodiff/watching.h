@@ -21,7 +21,7 @@ typedef struct ebb__kept_root {
     int64_t step; /* at which it was used last */
 } ebb__kept_root;
 
-/* A root context's. Zero: nobody watches. Under the lock but for `flags`. */
+/* A root context's. Zero: nobody watches. Under the lock but for `flags` and `tells`. */
 typedef struct ebb__watch {
     ebb__lock lock;
     atomic_uint flags; /* 0: off */
@@ -30,6 +30,11 @@ typedef struct ebb__watch {
     int64_t step, last_live, first_live, n_grown_steps;
     ebb__kept_root kept[EBB__WATCH_ROOTS];
     uint32_t next_kept; /* taken where all are in use */
+    /* refusals: whom to tell; telling: a call of it is in progress */
+    atomic_bool tells;
+    bool telling;
+    void (*refused)(void *user, ebb_context *ctx, const ebb_error *error);
+    void *refused_user;
 } ebb__watch;
 
 #endif

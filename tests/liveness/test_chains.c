@@ -226,6 +226,47 @@ static const char *severed_chain(ebb_context *ctx)
     return NULL;
 }
 
+static ebb_tensor *negate_in_a_region(ebb_tensor *y)
+{
+    EBB_CHECKPOINT(region, ebb_context_of(y));
+    return ebb_claim(ebb_neg(y));
+}
+
+static const char *regions_of_one_operation(ebb_context *ctx)
+{
+    EBB_SCOPE(outer);
+    ebb_tensor *x = leaf(ctx, 3), *y = NULL;
+    NEED(ebb_hold(&y, x) == EBB_OK);
+    for (int64_t i = 0; i < depth(); i++) {
+        ebb_tensor *next = negate_in_a_region(y);
+        NEED(next);
+        ebb_clear(&y);
+        y = next;
+    }
+    NEED(live_nodes(ctx) == depth());
+    NEED(ebb_backward(y, NULL) == EBB_OK);
+    NEED(ebb_item(ebb_grad_of(x)) == 1);
+    NEED(live_nodes(ctx) == 0);
+    ebb_clear(&y);
+    return NULL;
+}
+
+/* x^10001 at 1: the graph of a derivative is as deep as that of what it is derived from, and
+ * goes with its last handle. */
+static const char *derivatives_with_history(ebb_context *ctx)
+{
+    EBB_SCOPE(outer);
+    ebb_tensor *x = leaf(ctx, 1), *y = ebb_mul(x, x), *first = NULL, *second = NULL;
+    const ebb_grad_options graph = {.create_graph = true};
+    for (int i = 1; i < 10000; i++) ebb_replace(&y, ebb_mul(y, x));
+    NEED(ebb_grad(&first, &y, NULL, 1, &x, 1, &graph) == EBB_OK);
+    NEED(ebb_item(first) == 10001);
+    NEED(ebb_grad(&second, &first, NULL, 1, &x, 1, &graph) == EBB_OK);
+    NEED(ebb_item(second) == 10001.0 * 10000);
+    NEED(live_nodes(ctx) > 30000);
+    return NULL;
+}
+
 static void chain_with_all_handles(void **state)
 {
     (void)state;
@@ -267,6 +308,17 @@ static void chain_severed_at_its_foot(void **state)
     on_small_stack(severed_chain);
 }
 
+static void chain_of_checkpoint_regions(void **state)
+{
+    (void)state;
+    on_small_stack(regions_of_one_operation);
+}
+static void chain_of_derivatives_with_history(void **state)
+{
+    (void)state;
+    on_small_stack(derivatives_with_history);
+}
+
 static void sixty_doublings_have_gradient_two_to_the_sixty(void **state)
 {
     (void)state;
@@ -297,6 +349,8 @@ int main(void)
         cmocka_unit_test(chain_of_products),
         cmocka_unit_test(chain_untracked),
         cmocka_unit_test(chain_severed_at_its_foot),
+        cmocka_unit_test(chain_of_checkpoint_regions),
+        cmocka_unit_test(chain_of_derivatives_with_history),
     };
     return cmocka_run_group_tests_name("chains", tests, NULL, NULL);
 }
