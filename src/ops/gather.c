@@ -57,21 +57,31 @@ static void walk_to(gather_walk *w, int64_t i)
     }
 }
 
-static int64_t walk_place(const gather_walk *w)
+/* How many positions from here on, at most to `end`, have neighbouring bases: the rest of a row. */
+static int64_t walk_run(const gather_walk *w, int64_t end)
 {
-    return w->base + ebb__index_wrap(ebb__index_at(w->index, w->i), w->n) * w->axis_step;
+    int64_t last = w->index->shape.n_dims - 1, left = w->index->shape.dims[last] - w->at[last];
+    return left < end - w->i ? left : end - w->i;
 }
 
-static void walk_next(gather_walk *w)
+/* On by n positions of the same row. */
+static void walk_skip(gather_walk *w, int64_t n)
 {
     const ebb_shape *s = &w->index->shape;
-    w->i++;
-    for (int64_t d = s->n_dims - 1; d >= 0; d--) {
-        w->base += w->step[d];
-        if (++w->at[d] < s->dims[d]) return;
-        w->base -= w->step[d] * s->dims[d];
+    int64_t d = s->n_dims - 1;
+    w->i += n, w->at[d] += n, w->base += n * w->step[d];
+    for (; w->at[d] == s->dims[d] && d > 0; d--) {
+        w->base += w->step[d - 1] - w->step[d] * s->dims[d];
         w->at[d] = 0;
+        w->at[d - 1]++;
     }
+}
+
+/* Where position i of index, j places on in its row, points. */
+static inline int64_t walk_place(const gather_walk *w, int64_t j)
+{
+    return w->base + j * w->step[w->index->shape.n_dims - 1] +
+           ebb__index_wrap(ebb__index_at(w->index, w->i + j), w->n) * w->axis_step;
 }
 
 typedef struct gather_work {
@@ -82,6 +92,9 @@ typedef struct gather_work {
     char *to;
 } gather_work;
 
+#define GATHER_RUN(T)                                                                          \
+    for (int64_t j = 0; j < run; j++)                                                          \
+    ((T *)k->to)[w.i + j] = ((const T *)k->from)[walk_place(&w, j)]
 /* out[i] = x[place i] for positions [lo, hi), by size of element. */
 static void gather_part(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
@@ -89,22 +102,17 @@ static void gather_part(const void *arg, int64_t lo, int64_t hi, int32_t part)
     const gather_work *k = arg;
     gather_walk w = k->start;
     size_t size = ebb__dtype_size(k->dtype);
-    for (walk_to(&w, lo); w.i < hi; walk_next(&w)) {
-        int64_t from = walk_place(&w);
-        switch (size) {
-        case 8:
-            ((uint64_t *)k->to)[w.i] = ((const uint64_t *)k->from)[from];
-            break;
-        case 4:
-            ((uint32_t *)k->to)[w.i] = ((const uint32_t *)k->from)[from];
-            break;
-        case 2:
-            ((uint16_t *)k->to)[w.i] = ((const uint16_t *)k->from)[from];
-            break;
-        default:
-            ((uint8_t *)k->to)[w.i] = ((const uint8_t *)k->from)[from];
-            break;
-        }
+    walk_to(&w, lo);
+    for (int64_t run; w.i < hi; walk_skip(&w, run)) {
+        run = walk_run(&w, hi);
+        if (size == 8)
+            GATHER_RUN(uint64_t);
+        else if (size == 4)
+            GATHER_RUN(uint32_t);
+        else if (size == 2)
+            GATHER_RUN(uint16_t);
+        else
+            GATHER_RUN(uint8_t);
     }
 }
 
@@ -118,14 +126,29 @@ static void gather_all(const ebb__call *c, int64_t axis)
     if (n > 0) ebb__parallel(c->n_threads, n, ebb__grain(4), gather_part, &k);
 }
 
-/* out[place i] += from[i] for positions [i, end) */
+#define ADD_RUN(T)                                                                             \
+    for (int64_t j = 0; j < run; j++) {                                                        \
+        T *to = (T *)k->to + walk_place(&w, j);                                                \
+        *to = (T)(*to + ((const T *)k->from)[w.i + j]);                                        \
+    }
+/* out[place i] += from[i] for positions [i, end); whole numbers wrap round. */
 static void add_run(const gather_work *k, int64_t i, int64_t end)
 {
     gather_walk w = k->start;
-    size_t size = ebb__dtype_size(k->dtype);
-    for (walk_to(&w, i); w.i < end; walk_next(&w))
-        ebb__add_row(k->to + (size_t)walk_place(&w) * size, k->from + (size_t)w.i * size, 1,
-                     k->dtype);
+    walk_to(&w, i);
+    for (int64_t run; w.i < end; walk_skip(&w, run)) {
+        run = walk_run(&w, end);
+        if (k->dtype == EBB_F32)
+            ADD_RUN(float)
+        else if (k->dtype == EBB_F64)
+            ADD_RUN(double)
+        else if (k->dtype == EBB_I64)
+            ADD_RUN(uint64_t)
+        else if (k->dtype == EBB_I32)
+            ADD_RUN(uint32_t)
+        else
+            ADD_RUN(uint8_t)
+    }
 }
 
 /* Lines [lo, hi) of outer * inner. */

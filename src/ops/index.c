@@ -45,7 +45,12 @@ typedef struct index_work {
 ebb_status ebb__index_check(const ebb_view *index, int64_t n)
 {
     int64_t count = ebb__n_elems(&index->shape);
+    bool outside = false; /* of any: without a branch in the loop */
     for (int64_t i = 0; i < count; i++) {
+        int64_t at = ebb__index_at(index, i);
+        outside |= (at < -n) | (at >= n);
+    }
+    for (int64_t i = 0; outside && i < count; i++) {
         int64_t at = ebb__index_at(index, i);
         if (at < -n || at >= n)
             return ebb__fail(EBB_E_RANGE,

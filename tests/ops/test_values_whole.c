@@ -49,6 +49,8 @@ static void products_of_whole_matrices_are_whole_and_wrap(void **state)
     ebb_tensor *batch = ebb_reshape(a, EBB_SHAPE(1, 2, 3));
     EXPECT(ebb_bmm(batch, ebb_reshape(b, EBB_SHAPE(1, 3, 2))), 0, 7, 8, -8, -7);
     EXPECT(ebb_einsum(&(ebb_tensor *){a}, 1, "ij->ji"), 0, 1, 4, 2, 5, 3, -6);
+    EXPECT(ebb_einsum((ebb_tensor *[]){a, b}, 2, "ij,jk->ik"), 0, 7, 8, -8, -7);
+    EXPECT(ebb_linear(a, a, OF(EBB_I64, 100, 1000)), 0, 114, 996, 96, 1077);
     assert_null(ebb_matmul(a, ebb_cast(b, EBB_I32)));
     REFUSED(EBB_E_DTYPE, ebb_error_status());
     assert_null(ebb_dot(OF(EBB_BOOL, 1), OF(EBB_BOOL, 1)));
