@@ -94,6 +94,11 @@ static void integers_end_the_gradient_silently(void **state)
     GOOD(ebb_backward(ebb_sum(ebb_gather(w, top, 1), EBB_ALL), NULL));
     EXPECT_GRAD(w, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0);
     REFUSED(EBB_E_DTYPE, ebb_set_requires_grad(top, true));
+    GOOD(ebb_clear_grad(w));
+    ebb_tensor *order = ebb_narrow(ebb_argsort(w, 1, NULL), 1, 0, 1);
+    ebb_tensor *rows = ebb_sum(w, EBB_KEEP(1)), *zeros = ebb_full_like(w, 0);
+    GOOD(case_backward_sum(ebb_scatter(zeros, order, rows, 1)));
+    EXPECT_GRAD(w, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1);
 }
 
 static void halves_of_a_kept_graph_alternate_exactly(void **state)
