@@ -2,28 +2,14 @@
  * after saving, no elements, a budget, several threads, any number of results; expected values by
  * hand.
  * SPDX-License-Identifier: MIT */
+#include "autodiff/custom_parts.h"
 #include "support/fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
-static int64_t n_elems(const ebb_view *v)
-{
-    int64_t n = 1;
-    for (int64_t i = 0; i < v->shape.n_dims; i++) n *= v->shape.dims[i];
-    return n;
-}
-
 /* ---- x^2, from the saved input ------------------------------------------------------------- */
-static ebb_status like_first(ebb_dtype *d, ebb_shape *s, const ebb_view *in, const void *attr)
-{
-    (void)attr;
-    d[0] = in[0].dtype;
-    s[0] = in[0].shape;
-    return EBB_OK;
-}
-
 static ebb_status squared_forward(const ebb_view *out, const ebb_view *aux, const ebb_view *in,
                                   const void *attr)
 {

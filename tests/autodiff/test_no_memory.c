@@ -2,37 +2,15 @@
  * refused once: one clear error, nothing left, and the next call in the same context is right.
  * SPDX-License-Identifier: MIT */
 #include "support/fixture.h"
+#include "support/refusing.h"
 
 #include "autodiff/engine.h"
 #include "base/context.h"
-
-#include <ebb/extend.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_NUMBERS = 16, MAX_REMEMBERED = 1024 };
-
-/* ---- an allocator that refuses its k-th call ---------------------------------------------- */
-typedef struct refusing {
-    int64_t n_calls, refuse_at, n_live; /* refuse_at < 0: never */
-} refusing;
-
-static void *refusing_alloc(void *user, size_t bytes, size_t alignment)
-{
-    refusing *r = user;
-    if (r->n_calls++ == r->refuse_at) return NULL;
-    void *p = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (p) r->n_live++;
-    return p;
-}
-
-static void refusing_free(void *user, void *p, size_t bytes)
-{
-    (void)bytes;
-    if (p) ((refusing *)user)->n_live--;
-    free(p);
-}
 
 /* ---- what is run: writes numbers that do not depend on the run ---------------------------- */
 typedef struct numbers {

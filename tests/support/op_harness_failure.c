@@ -2,37 +2,15 @@
  * small by every step: one clear error, nothing left behind, and the next call is right.
  * SPDX-License-Identifier: MIT */
 #include "support/op_harness.h"
+#include "support/refusing.h"
 
 #include "base/context.h"
 #include "memory/value.h"
-
-#include <ebb/extend.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_REFUSALS = 400, MAX_STEPS = 24 };
-
-/* ---- an allocator that refuses its k-th call --------------------------------------------- */
-typedef struct refusing {
-    int64_t n_calls, refuse_at, n_live; /* refuse_at < 0: never */
-} refusing;
-
-static void *refusing_alloc(void *user, size_t bytes, size_t alignment)
-{
-    refusing *r = user;
-    if (r->n_calls++ == r->refuse_at) return NULL;
-    void *p = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (p) r->n_live++;
-    return p;
-}
-
-static void refusing_free(void *user, void *p, size_t bytes)
-{
-    (void)bytes;
-    if (p) ((refusing *)user)->n_live--;
-    free(p);
-}
 
 static const char *compare_both(const char *what, const harness_results *out,
                                 const harness_results *grads, const harness_results *want,
