@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from golden import Family  # noqa: E402
 
-FAMILIES = ["elementwise", "shapes", "reductions", "layers", "losses", "linear_algebra"]
+FAMILIES = ["elementwise", "shapes", "reductions", "layers", "layers_uneven", "losses", "linear_algebra"]
 
 for name in sys.argv[1:] or FAMILIES:
     family = Family(name)
