@@ -9,7 +9,9 @@
  * A tensor is "[DTYPE] [SHAPE:] numbers": f64 and a vector where nothing is said; "2x3:",
  * "scalar:", "0x3:" are shapes, "none" is an absent input or a gradient that is not looked at. The
  * cotangent is 1 everywhere, and `second` is the gradient of the sum of all gradients. Numbers are
- * compared to 1e-12 relative (1e-6 in other types than f64), a zero exactly, "-0" with its sign.
+ * compared to 1e-12 relative (1e-6 in f32), a zero exactly, "-0" with its sign. Where all is f64 and
+ * the numbers can be had in f32, f16 and bf16, the example holds in these too, to their precision;
+ * "f64" written out keeps it to that.
  * A cell that is a list of operations needs an example of each. And every public operation is
  * named by some row, or in the list of those without a choice at the end of the page.
  * SPDX-License-Identifier: MIT */
@@ -41,7 +43,7 @@ typedef struct row {
 
 typedef struct page {
     row rows[MAX_ROWS]; /* of the section */
-    int n_rows, line, n_faults, n_examples, n_rows_of_all;
+    int n_rows, line, n_faults, n_examples, n_in_other_types, n_rows_of_all;
     row *at;              /* that the examples show */
     bool in_block, done;  /* done: in the list of operations without a choice */
     bool named[MAX_OPS];  /* by id: by some row, or in the list */
@@ -181,7 +183,8 @@ static bool same(double x, double want, ebb_dtype d)
     if (isnan(want)) return isnan(x);
     if (want == 0) return x == 0 && (!signbit(want) || signbit(x));
     if (isinf(want) || isinf(x)) return x == want;
-    return fabs(x - want) <= (d == EBB_F64 ? 1e-12 : 1e-6) * fabs(want);
+    double tolerance = d == EBB_F64 ? 1e-12 : d == EBB_F32 ? 2e-6 : d == EBB_F16 ? 2e-3 : 2e-2;
+    return fabs(x - want) <= tolerance * fabs(want);
 }
 
 static bool all_same(const char *what, const harness_results *got, const harness_results *want)
@@ -274,6 +277,64 @@ static const char *run_example(const example *e, const ebb_op *op)
     return holds ? NULL : "does not hold: ";
 }
 
+/* Takes the example over to another type: false where its numbers are not had there. `exactly`: an
+ * operand's. */
+static bool values_to(harness_results *r, ebb_dtype d, bool exactly)
+{
+    const double most = d == EBB_F16 ? 6e4 : 3e38, least = d == EBB_F16 ? 6.2e-5 : 1.2e-38;
+    for (int k = 0; k < r->n; k++) {
+        harness_value *v = &r->value[k];
+        if (v->absent || v->dtype != EBB_F64) continue;
+        v->dtype = d;
+        for (int64_t i = 0; i < v->n; i++) {
+            double x = v->x[i], size = fabs(x);
+            if (isfinite(x) && x != 0 && (size > most || size < least)) return false;
+            harness_value one = {.dtype = d, .n = 1, .x = &x};
+            harness_value_round(&one);
+            if (exactly && isfinite(x) && x != v->x[i]) return false;
+        }
+    }
+    return true;
+}
+
+static bool to_type(example *e, ebb_dtype d)
+{
+    bool any = false;
+    for (int i = 0; i < e->in.n; i++) {
+        char *colon = strchr(e->in_text[i], ':');
+        bool plain = colon && strncmp(e->in_text[i], "f64", 3) == 0;
+        if (colon && !plain && e->in_text[i][0] != 'i' &&
+            strncmp(e->in_text[i], "bool", 4) != 0)
+            return false; /* of several floating types: it is about them */
+        char rest[64];
+        if (!plain) continue;
+        any = true;
+        snprintf(rest, sizeof rest, "%s", colon);
+        snprintf(e->in_text[i], 64, "%s%.50s", ebb_dtype_name(d), rest);
+    }
+    return any && values_to(&e->in, d, true) && values_to(&e->out, d, false) &&
+           values_to(&e->grad, d, false) && values_to(&e->second, d, false);
+}
+
+static const char *run_in_other_types(page *p, const char *line, const ebb_op *op)
+{
+    static const ebb_dtype types[] = {EBB_F32, EBB_F16, EBB_BF16};
+    const char *fault = NULL;
+    if (strstr(line, "f64 ")) return NULL;
+    for (int t = 0; t < 3 && !fault; t++) {
+        char copy[LINE];
+        example e;
+        snprintf(copy, sizeof copy, "%s", line);
+        if (read_example(&e, copy) && to_type(&e, types[t])) {
+            fault = run_example(&e, op);
+            p->n_in_other_types++;
+        }
+        if (fault) print_error("  in %s\n", ebb_dtype_name(types[t]));
+        example_free(&e);
+    }
+    return fault;
+}
+
 static void example_line(page *p, char *line)
 {
     char copy[LINE];
@@ -282,6 +343,7 @@ static void example_line(page *p, char *line)
     bool read = read_example(&e, line);
     const ebb_op *op = read ? ebb__registry_find(registry(), e.name) : NULL;
     const char *fault = !read ? "is no example: " : op ? run_example(&e, op) : "no operation: ";
+    if (!fault) fault = run_in_other_types(p, copy, op);
     if (fault) complain(p, fault, copy);
     if (op) p->at->shown[op->id] = true;
     example_free(&e);
@@ -409,7 +471,8 @@ static void the_page_of_conventions_holds(void **state)
 {
     (void)state;
     read_page(&the_page);
-    printf("%d rows, %d examples\n", the_page.n_rows_of_all, the_page.n_examples);
+    printf("%d rows, %d examples, %d more in other types\n", the_page.n_rows_of_all,
+           the_page.n_examples, the_page.n_in_other_types);
     assert_true(the_page.n_rows_of_all > 50 && the_page.n_examples > 100);
     if (the_page.n_faults) fail_msg("%d faults", the_page.n_faults);
 }
