@@ -47,7 +47,10 @@ static void FN(gemm_pack)(T *to, const T *x, int64_t rows, int64_t k, int64_t ro
         int64_t n = gemm_min(width, rows - first);
         const T *from = x + first * row_step;
         if (n < width) memset(to, 0, (size_t)(k * width) * sizeof(T));
-        if (row_step == 1)
+        if (row_step == 1 && n == FN(GEMM_NR) && width == n)
+            for (int64_t l = 0; l < k; l++)
+                memcpy(to + l * width, from + l * k_step, FN(GEMM_NR) * sizeof(T));
+        else if (row_step == 1)
             for (int64_t l = 0; l < k; l++)
                 memcpy(to + l * width, from + l * k_step, (size_t)n * sizeof(T));
         else
@@ -76,6 +79,8 @@ static void FN(gemm_block)(T *c, int64_t c_row, const T *a, int64_t a_row, const
                 const T *in = tile + r * FN(GEMM_NR);
                 if (add)
                     for (int64_t q = 0; q < cols; q++) out[q] += in[q];
+                else if (cols == FN(GEMM_NR)) /* of known size: no call */
+                    memcpy(out, in, FN(GEMM_NR) * sizeof(T));
                 else
                     memcpy(out, in, (size_t)cols * sizeof(T));
             }

@@ -133,6 +133,18 @@ static void a_row_of_16_bits_that_is_used_4096_times_gets_all_of_it(void **state
     EXPECT_GRAD(w, 0, 4096, 4096, 4096, 0, 0, 0);
 }
 
+static void elements_of_16_bits_are_chosen_as_they_are(void **state)
+{
+    ebb_context *ctx = *state;
+    EBB_SCOPE(scope);
+    ebb_tensor *x = ebb_cast(VEC(1.5, NAN, -65504, 0.1), EBB_F16), *at = ids(VEC(-1, 2, 1, 0));
+    ebb_tensor *chosen[] = {ebb_gather(x, at, 0), ebb_index_select(x, at, 0), ebb_take(x, at)};
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
+        assert_int_equal(ebb_dtype_of(chosen[i]), EBB_F16);
+        EXPECT(chosen[i], 0, 0.0999755859375, -65504, NAN, 1.5);
+    }
+}
+
 /* ---- one_hot, max_pool ------------------------------------------------------------------- */
 static void classes_are_counted_where_no_number_is_given(void **state)
 {
@@ -229,6 +241,7 @@ int main(void)
         CASE(weighted_certain_logits_cost_nothing_where_they_are_right),
         CASE(the_row_of_padding_gets_no_gradient),
         CASE(a_row_of_16_bits_that_is_used_4096_times_gets_all_of_it),
+        CASE(elements_of_16_bits_are_chosen_as_they_are),
         CASE(classes_are_counted_where_no_number_is_given),
         CASE(maxima_say_where_they_were),
         CASE(strides_that_overlap_add_their_gradients_up),
