@@ -36,7 +36,10 @@ const ebb_context *ebb__context_among(ebb_tensor *const *t, int64_t n);
 
 /* Makes a dropped value resident again by running recipes, by work list. */
 ebb_status ebb__restore(ebb__value *v);
-/* The same, and pins it. */
+/* The same of all that an operation reads (not tiny; NULLs are passed over), alone: afterwards all
+ * are there together. */
+ebb_status ebb__restore_all(ebb__value *const *v, int32_t n);
+/* The same of one, and pins it. */
 ebb_status ebb__restore_pinned(ebb__value *v);
 /* Restores and pins the bytes behind a slot; *view gets data. Undo with ebb__tensor_unpin. */
 ebb_status ebb__tensor_pin(ebb_view *view, ebb__slot *s);

@@ -91,7 +91,28 @@ static ebb_status check(const bytes *b)
     return ebb__room_check(a->call.ctx, need, missing);
 }
 
-/* Nothing is pinned meanwhile; operands are locked. */
+static bool any_missing(const ebb__apply *a)
+{
+    for (int32_t i = 0; i < a->call.n_in; i++)
+        if (operand(a, i) && !ebb__value_has_bytes(operand(a, i))) return true;
+    return false;
+}
+
+static ebb_status restore(const bytes *b)
+{
+    const ebb__apply *a = b->a;
+    const ebb_allocator *allocator = &a->call.ctx->allocator;
+    ebb__value *few[EBB__MAX_IN], **v = few;
+    size_t size = (size_t)a->call.n_in * sizeof *v;
+    if (a->call.n_in > EBB__MAX_IN) v = ebb__alloc(allocator, size, 16);
+    if (!v) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", size);
+    for (int32_t i = 0; i < a->call.n_in; i++) v[i] = operand(a, i);
+    ebb_status status = ebb__restore_all(v, a->call.n_in);
+    if (v != few) ebb__free(allocator, v, size);
+    return status;
+}
+
+/* Nothing is pinned meanwhile; operands are locked but while missing ones are made. */
 static ebb_status alone(bytes *b)
 {
     const ebb__apply *a = b->a;
@@ -99,8 +120,12 @@ static ebb_status alone(bytes *b)
     for (int32_t i = 0; i < n_in; i++)
         if (operand(a, i)) ebb__value_lock(operand(a, i));
     ebb_status status = check(b);
-    for (int32_t i = 0; i < n_in && status == EBB_OK; i++)
-        if (operand(a, i)) status = ebb__restore(operand(a, i));
+    if (status == EBB_OK && any_missing(a)) {
+        operands_unlock(a);
+        status = restore(b);
+        for (int32_t i = 0; i < n_in; i++)
+            if (operand(a, i)) ebb__value_lock(operand(a, i));
+    }
     if (status == EBB_OK) status = ebb__wants_make(a->call.ctx, b->want, b->n);
     if (status == EBB_OK)
         for (int32_t i = 0; i < n_in; i++)

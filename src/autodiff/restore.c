@@ -1,10 +1,14 @@
 /* restore.c - dropped bytes made again by running recipes, alone and by work list.
  *
- * What the recipe on top of the stack reads is locked, so that what has been made for it stays
- * until it has run; the input with the longest chain above it is made first. Under a budget others
- * may be given up meanwhile that are needed again soon after, so the work is bounded: once more
- * than the fuel has been spent, everything that a recipe still to run will read is locked too,
- * and each of them runs once more at most. Then the rebuild completes, or stops at a definite shortfall.
+ * For each recipe on the stack those of its inputs that are there stay until it has run; the missing
+ * one whose rebuild holds most, compared with what it leaves, is made first. What the operation at
+ * hand reads is locked once all of it is there: until then one may go again for the sake of
+ * another, as the last resort, since it is needed now.
+ *
+ * Termination. A rebuild may cost 4 times the distinct recipes that are missing + 8 times those of
+ * the operands themselves. When that is used up, everything that a missing recipe reads stays from
+ * then on until that recipe has run, and operands do to the end, so each recipe runs once more at
+ * most. Then the rebuild completes, or stops at a definite shortfall.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/backward.h"
 
@@ -19,32 +23,28 @@ typedef struct frame {
 } frame;
 
 typedef struct rebuild {
-    ebb__array frames, held; /* held: values, each locked */
-    ebb__array to_run, kept; /* protected: recipes still to run, and what they read */
+    ebb__array frames;
+    ebb__array held;         /* per input of a frame: the value, which stays, or NULL */
+    ebb__array to_run, kept; /* protected: recipes still to run, kept; what they read, stays */
+    ebb__value *const *operands;
+    int32_t n_operands;
     const ebb_allocator *allocator;
-    double spent, fuel;
+    double fuel;
     bool is_protected;
 } rebuild;
 
-static frame *frame_at(const rebuild *b, size_t i)
+static frame *top_of(const rebuild *b)
 {
-    return (frame *)b->frames.items + i;
+    return (frame *)b->frames.items + b->frames.n - 1;
 }
 
-static ebb__value *value_at(const ebb__array *a, size_t i)
+static ebb__value **value_at(const ebb__array *a, size_t i)
 {
-    return ((ebb__value **)a->items)[i];
+    return (ebb__value **)a->items + i;
 }
 
-static bool is_there(const ebb__value *v)
+static ebb_status no_recipe(const ebb__value *v)
 {
-    return v->tiny || v->state == EBB__VALUE_RESIDENT;
-}
-
-static ebb_status recipe_of(ebb__record **out, const ebb__value *v)
-{
-    *out = ebb__recipe_of(v);
-    if (v->state != EBB__VALUE_LOST && *out && !(*out)->broken) return EBB_OK;
     if (ebb__value_is_forgone(v))
         return ebb__fail(
             EBB_E_BUDGET,
@@ -62,68 +62,79 @@ static bool seen_record(const ebb__array *records, const ebb__record *r)
     return false;
 }
 
-/* The distinct recipes that are missing for v, nearest first. */
-static ebb_status survey(ebb__array *records, ebb__array *todo, const ebb_allocator *allocator,
-                         ebb__value *v)
+/* Adds the distinct recipes that are missing for v, nearest first. */
+static ebb_status survey(rebuild *b, ebb__array *records, ebb__array *todo, ebb__value *v,
+                         uint32_t number)
 {
-    uint32_t number = (uint32_t)ebb__unique_id();
-    ebb__value_visit(v, number);
-    ebb_status status = ebb__array_push(todo, allocator, &v);
+    ebb_status status = EBB_OK;
+    todo->n = 0;
+    if (ebb__value_visit(v, number)) status = ebb__array_push(todo, b->allocator, &v);
     for (size_t at = 0; status == EBB_OK && at < todo->n; at++) {
-        ebb__record *r = ebb__recipe_of(value_at(todo, at));
-        if (!r || r->broken) continue;
-        if (r->n_out == 1 || !seen_record(records, r))
-            status = ebb__array_push(records, allocator, &r);
+        ebb__record *r = ebb__recipe_of(*value_at(todo, at));
+        if (!r || r->broken || (r->n_out > 1 && seen_record(records, r))) continue;
+        status = ebb__array_push(records, b->allocator, &r);
         for (uint32_t i = 0; i < r->n_in && status == EBB_OK; i++) {
             ebb__value *in = r->in[i];
-            if (!in || is_there(in) || !ebb__value_visit(in, number)) continue;
-            status = ebb__array_push(todo, allocator, &in);
+            if (!in || ebb__value_has_bytes(in) || !ebb__value_visit(in, number)) continue;
+            status = ebb__array_push(todo, b->allocator, &in);
         }
     }
     return status;
 }
 
-static ebb_status fuel_fill(rebuild *b, ebb__value *v)
+static ebb_status survey_all(rebuild *b, ebb__array *records)
 {
-    ebb__array records = {.item_bytes = sizeof(ebb__record *)};
     ebb__array todo = {.item_bytes = sizeof(ebb__value *)};
-    ebb_status status = survey(&records, &todo, b->allocator, v);
-    for (size_t i = 0; i < records.n && status == EBB_OK; i++)
-        b->fuel += (i ? 4 : 12) * (double)ebb__record_cost(((ebb__record **)records.items)[i]);
-    ebb__array_free(&records, b->allocator);
+    uint32_t number = (uint32_t)ebb__unique_id();
+    ebb_status status = EBB_OK;
+    for (int32_t i = 0; i < b->n_operands && status == EBB_OK; i++)
+        if (b->operands[i] && !ebb__value_has_bytes(b->operands[i]))
+            status = survey(b, records, &todo, b->operands[i], number);
     ebb__array_free(&todo, b->allocator);
     return status;
 }
 
-/* From now on what any missing recipe reads stays until that recipe has run. */
+static ebb_status fuel_fill(rebuild *b)
+{
+    ebb__array records = {.item_bytes = sizeof(ebb__record *)};
+    ebb_status status = survey_all(b, &records);
+    for (size_t i = 0; i < records.n && status == EBB_OK; i++)
+        b->fuel += (i ? 4 : 12) * (double)ebb__record_cost(((ebb__record **)records.items)[i]);
+    ebb__array_free(&records, b->allocator);
+    return status;
+}
+
+/* ---- protected --------------------------------------------------------------------------- */
+
+static ebb_status keep(rebuild *b, ebb__value *v)
+{
+    if (!v || v->tiny) return EBB_OK;
+    EBB_TRY(ebb__array_push(&b->kept, b->allocator, &v));
+    ebb__value_stay(v, false);
+    return EBB_OK;
+}
+
 static ebb_status protect(rebuild *b)
 {
-    ebb__array todo = {.item_bytes = sizeof(ebb__value *)};
     b->is_protected = true;
-    ebb_status status = survey(&b->to_run, &todo, b->allocator, frame_at(b, 0)->v);
-    ebb__array_free(&todo, b->allocator);
+    for (int32_t i = 0; i < b->n_operands; i++) EBB_TRY(keep(b, b->operands[i]));
+    ebb_status status = survey_all(b, &b->to_run);
     for (size_t i = 0; i < b->to_run.n && status == EBB_OK; i++) {
         const ebb__record *r = ebb__record_keep(((ebb__record **)b->to_run.items)[i]);
-        for (uint32_t k = 0; k < r->n_in && status == EBB_OK; k++) {
-            ebb__value *in = r->in[k];
-            if (!in || in->tiny) continue;
-            status = ebb__array_push(&b->kept, b->allocator, &in);
-            if (status == EBB_OK) ebb__value_lock(in);
-        }
+        for (uint32_t k = 0; k < r->n_in && status == EBB_OK; k++) status = keep(b, r->in[k]);
         if (status != EBB_OK) b->to_run.n = i + 1; /* as many as are kept */
     }
     return status;
 }
 
-/* Lets go of one lock of v. */
+/* Lets go of one stay of v. */
 static void kept_drop(rebuild *b, const ebb__value *v)
 {
-    ebb__value **kept = b->kept.items;
     for (size_t i = 0; i < b->kept.n; i++) {
-        if (kept[i] != v) continue;
-        ebb__value *one = kept[i];
-        kept[i] = kept[--b->kept.n];
-        ebb__value_unlock(one);
+        ebb__value *one = *value_at(&b->kept, i);
+        if (one != v) continue;
+        *value_at(&b->kept, i) = *value_at(&b->kept, --b->kept.n);
+        ebb__value_stay_end(one, true);
         return;
     }
 }
@@ -143,92 +154,114 @@ static void unprotect(rebuild *b, const ebb__record *r)
     }
 }
 
-static void unprotect_all(rebuild *b)
-{
-    while (b->kept.n > 0) ebb__value_unlock(value_at(&b->kept, --b->kept.n));
-    while (b->to_run.n > 0)
-        ebb__record_release(((ebb__record **)b->to_run.items)[--b->to_run.n]);
-}
-
 /* ---- the stack --------------------------------------------------------------------------- */
 
 static ebb_status frame_push(rebuild *b, ebb__value *v)
 {
-    ebb__record *r;
-    EBB_TRY(recipe_of(&r, v));
-    frame f = {.v = v, .r = r, .first = b->held.n};
-    EBB_TRY(ebb__array_push(&b->frames, b->allocator, &f));
-    ebb__record_keep(r);
-    for (uint32_t i = 0; i < r->n_in; i++) {
-        ebb__value *in = r->in[i];
-        if (!in || in->tiny) continue;
-        EBB_TRY(ebb__array_push(&b->held, b->allocator, &in));
-        ebb__value_lock(in);
+    frame f = {.v = v, .r = ebb__value_recipe_keep(v), .first = b->held.n};
+    if (!f.r) return no_recipe(v);
+    ebb__value *none = NULL;
+    ebb_status status = EBB_OK;
+    for (uint32_t i = 0; i < f.r->n_in && status == EBB_OK; i++)
+        status = ebb__array_push(&b->held, b->allocator, &none);
+    if (status == EBB_OK) status = ebb__array_push(&b->frames, b->allocator, &f);
+    if (status == EBB_OK) {
+        ebb__value_stay(v, false);
+        return EBB_OK;
     }
-    return EBB_OK;
+    b->held.n = f.first;
+    ebb__record_release(f.r);
+    return status;
 }
 
 static void frame_pop(rebuild *b)
 {
-    frame f = *frame_at(b, --b->frames.n);
-    while (b->held.n > f.first) ebb__value_unlock(value_at(&b->held, --b->held.n));
+    frame f = *top_of(b);
+    b->frames.n--;
+    while (b->held.n > f.first) {
+        ebb__value *v = *value_at(&b->held, --b->held.n);
+        if (v) ebb__value_stay_end(v, true);
+    }
+    ebb__value_stay_end(f.v, false);
     ebb__record_release(f.r);
 }
 
-/* The missing input with the longest chain; NULL: all are there. */
-static ebb__value *next_input(const rebuild *b, const frame *f)
+static void inputs_hold(rebuild *b, const frame *f)
 {
-    ebb__value *deepest = NULL;
-    for (size_t i = f->first; i < b->held.n; i++) {
-        ebb__value *in = value_at(&b->held, i);
-        if (!is_there(in) && (!deepest || in->depth > deepest->depth)) deepest = in;
+    for (uint32_t i = 0; i < f->r->n_in; i++) {
+        ebb__value *in = f->r->in[i], **held = value_at(&b->held, f->first + i);
+        if (in && !in->tiny && !*held && ebb__value_stay(in, true)) *held = in;
     }
-    return deepest;
 }
 
-static ebb_status step(rebuild *b)
+/* Nothing is missing for the recipe on top. */
+static ebb_status top_run(rebuild *b)
 {
-    const frame *f = frame_at(b, b->frames.n - 1);
-    if (is_there(f->v)) {
-        frame_pop(b);
-        return EBB_OK;
-    }
-    ebb__value *in = next_input(b, f);
-    if (in) return frame_push(b, in);
-    ebb__record *r = f->r;
-    double cost = ebb__record_cost(r);
-    /* Before it runs: once its results are there it may forget what it read. The frame holds it. */
-    if (b->is_protected) unprotect(b, r);
+    ebb__record *r = top_of(b)->r;
+    b->fuel -= (double)ebb__record_cost(r);
+    if (b->is_protected) unprotect(b, r); /* the frame holds what it reads */
     EBB_TRY(ebb__recipe_run(r));
     frame_pop(b);
-    b->spent += cost;
-    if (b->spent > b->fuel && !b->is_protected && b->frames.n > 0) return protect(b);
-    return EBB_OK;
+    return b->fuel < 0 && !b->is_protected ? protect(b) : EBB_OK;
 }
+
+static ebb_status materialise(rebuild *b, ebb__value *v)
+{
+    ebb_status status = frame_push(b, v);
+    while (status == EBB_OK && b->frames.n > 0) {
+        const frame *f = top_of(b);
+        inputs_hold(b, f);
+        ebb__value *missing = ebb__value_has_bytes(f->v) ? NULL : ebb__value_missing(f->v);
+        if (missing)
+            status = frame_push(b, missing);
+        else if (ebb__value_has_bytes(f->v))
+            frame_pop(b);
+        else
+            status = top_run(b);
+    }
+    while (b->frames.n > 0) frame_pop(b);
+    return status;
+}
+
+static void rebuild_begin(rebuild *b, const ebb_allocator *allocator,
+                          ebb__value *const *operands, int32_t n)
+{
+    *b = (rebuild){.frames = {.item_bytes = sizeof(frame)},
+                   .held = {.item_bytes = sizeof(ebb__value *)},
+                   .kept = {.item_bytes = sizeof(ebb__value *)},
+                   .to_run = {.item_bytes = sizeof(ebb__record *)},
+                   .operands = operands,
+                   .n_operands = n,
+                   .allocator = allocator};
+}
+
+static void rebuild_end(rebuild *b)
+{
+    while (b->kept.n > 0) ebb__value_stay_end(*value_at(&b->kept, --b->kept.n), true);
+    while (b->to_run.n > 0)
+        ebb__record_release(((ebb__record **)b->to_run.items)[--b->to_run.n]);
+    ebb__array_free(&b->to_run, b->allocator);
+    ebb__array_free(&b->frames, b->allocator);
+    ebb__array_free(&b->held, b->allocator);
+    ebb__array_free(&b->kept, b->allocator);
+}
+
+/* ---- one value --------------------------------------------------------------------------- */
 
 ebb_status ebb__restore(ebb__value *v)
 {
-    rebuild b = {.frames = {.item_bytes = sizeof(frame)},
-                 .held = {.item_bytes = sizeof(ebb__value *)},
-                 .to_run = {.item_bytes = sizeof(ebb__record *)},
-                 .kept = {.item_bytes = sizeof(ebb__value *)},
-                 .allocator = &v->ctx->allocator};
+    rebuild b;
     ebb__gate_hold hold;
+    rebuild_begin(&b, &v->ctx->allocator, &v, 1);
     ebb__gate_enter_alone(&hold, ebb__gate_of(v->ctx));
     ebb__value_clear_spare(v); /* it is read after all */
     ebb_status status = EBB_OK;
-    if (!is_there(v)) {
-        status = fuel_fill(&b, v);
-        if (status == EBB_OK) status = frame_push(&b, v);
-        while (status == EBB_OK && b.frames.n > 0) status = step(&b);
-        while (b.frames.n > 0) frame_pop(&b);
-        unprotect_all(&b);
+    if (!ebb__value_has_bytes(v)) {
+        status = fuel_fill(&b);
+        if (status == EBB_OK) status = materialise(&b, v);
     }
     ebb__gate_leave(&hold);
-    ebb__array_free(&b.frames, b.allocator);
-    ebb__array_free(&b.held, b.allocator);
-    ebb__array_free(&b.to_run, b.allocator);
-    ebb__array_free(&b.kept, b.allocator);
+    rebuild_end(&b);
     return status;
 }
 
@@ -240,5 +273,52 @@ ebb_status ebb__restore_pinned(ebb__value *v)
     if (status == EBB_OK && !ebb__value_pin(v))
         status = ebb__fail(EBB_E_INTERNAL, "restored bytes are not there");
     ebb__gate_leave(&hold);
+    return status;
+}
+
+/* ---- all that an operation reads --------------------------------------------------------- */
+
+static bool is_away(const ebb__value *v)
+{
+    return v && !ebb__value_has_bytes(v);
+}
+
+static ebb_status operands_make(rebuild *b)
+{
+    ebb__value *const *v = b->operands;
+    for (int32_t i = 0; i < b->n_operands;) {
+        if (!is_away(v[i])) {
+            i++;
+            continue;
+        }
+        ebb__value_clear_spare(v[i]);
+        EBB_TRY(materialise(b, v[i]));
+        i = 0; /* one before it may have gone for it */
+    }
+    return EBB_OK;
+}
+
+ebb_status ebb__restore_all(ebb__value *const *v, int32_t n)
+{
+    rebuild b;
+    double few[EBB__MAX_IN], *next = few;
+    int32_t first = 0;
+    while (first < n && !is_away(v[first])) first++;
+    if (first == n) return EBB_OK;
+    const ebb_allocator *allocator = &v[first]->ctx->allocator;
+    if (n > EBB__MAX_IN) next = ebb__alloc(allocator, (size_t)n * sizeof *next, 16);
+    if (!next) return ebb__fail(EBB_E_NOMEM, "%d operands are too many for memory", (int)n);
+    rebuild_begin(&b, allocator, v, n);
+    for (int32_t i = 0; i < n; i++) {
+        if (!v[i]) continue;
+        next[i] = ebb__value_next(v[i]);
+        ebb__value_set_next(v[i], ebb__memory_position(v[i]->ctx));
+    }
+    ebb_status status = fuel_fill(&b);
+    if (status == EBB_OK) status = operands_make(&b);
+    for (int32_t i = n; i-- > 0;) /* of one that is read twice the first is the true one */
+        if (v[i]) ebb__value_set_next(v[i], next[i]);
+    rebuild_end(&b);
+    if (next != few) ebb__free(allocator, next, (size_t)n * sizeof *next);
     return status;
 }

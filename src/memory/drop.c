@@ -143,6 +143,46 @@ void ebb__record_hold(ebb__record *r, ebb__value **held)
     ebb__memory_leave(m);
 }
 
+ebb__record *ebb__value_recipe_keep(ebb__value *v)
+{
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    ebb__record *r = v->state == EBB__VALUE_LOST ? NULL : ebb__recipe_of(v);
+    if (r && r->broken) r = NULL;
+    ebb__record_keep(r);
+    ebb__memory_leave_unchanged(m);
+    return r;
+}
+
+/* Without a budget any order will do: the longest chain first. */
+static ebb__value *deepest(const ebb__record *r)
+{
+    ebb__value *found = NULL;
+    for (uint32_t i = 0; r && i < r->n_in; i++) {
+        ebb__value *in = r->in[i];
+        if (in && !in->tiny && in->state == EBB__VALUE_DROPPED &&
+            (!found || in->depth > found->depth))
+            found = in;
+    }
+    return found;
+}
+
+ebb__value *ebb__value_missing(ebb__value *v)
+{
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    ebb__value *missing = NULL;
+    if (ebb__mirror_has(m, ebb__big_of(v))) {
+        uint32_t number = ebb__ledger_first_missing(m->ledger, ebb__big_of(v)->number);
+        if (number != EBB__LEDGER_NONE)
+            missing = &ebb__mirror_big(ebb__ledger_owner(m->ledger, number))->value;
+    } else {
+        missing = deepest(ebb__recipe_of(v));
+    }
+    ebb__memory_leave_unchanged(m);
+    return missing;
+}
+
 ebb_status ebb__value_reserve(ebb__value *v)
 {
     EBB_ASSERT(!v->tiny && v->state == EBB__VALUE_DROPPED && !v->data);

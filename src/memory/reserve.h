@@ -49,10 +49,11 @@ ebb_status ebb__room_make(ebb_context *ctx, size_t bytes);
  * takes one more. Tiny ones are passed over. */
 void ebb__value_lock(ebb__value *v);
 void ebb__value_unlock(ebb__value *v);
-/* The same, of a value that is there (else false, and nothing is done) and without a use: where
- * nobody needs it any more its bytes go all the same. Not of tiny ones. */
-bool ebb__value_stay(ebb__value *v);
-void ebb__value_stay_end(ebb__value *v);
+/* The same without a use: where nobody needs it any more its bytes go all the same. if_there: false,
+ * and nothing is done, where it is not resident. was_read: a spare one may go now. Not of tiny
+ * ones. */
+bool ebb__value_stay(ebb__value *v, bool if_there);
+void ebb__value_stay_end(ebb__value *v, bool was_read);
 /* True the first time in the search of this number; v is not tiny. */
 bool ebb__value_visit(ebb__value *v, uint32_t number);
 

@@ -308,24 +308,26 @@ void ebb__value_unlock(ebb__value *v)
     ebb__memory_leave(m);
 }
 
-bool ebb__value_stay(ebb__value *v)
+bool ebb__value_stay(ebb__value *v, bool if_there)
 {
     ebb__memory *m = v->ctx->memory;
     ebb__memory_enter(m);
-    bool there = v->state == EBB__VALUE_RESIDENT;
-    if (there) {
+    bool stays = !if_there || v->state == EBB__VALUE_RESIDENT;
+    if (stays) {
         ebb__count_up(&v->refs, m->single_threaded);
         locks_add(m, ebb__big_of(v));
     }
     ebb__memory_leave_unchanged(m);
-    return there;
+    return stays;
 }
 
-void ebb__value_stay_end(ebb__value *v)
+void ebb__value_stay_end(ebb__value *v, bool was_read)
 {
     ebb__memory *m = v->ctx->memory;
     ebb__memory_enter(m);
     locks_sub(m, ebb__big_of(v));
+    bool spare = atomic_load_explicit(&ebb__big_of(v)->spare, memory_order_relaxed);
+    if (was_read && spare && atomic_load(&v->uses)) ebb__spare_look(m, v);
     ebb__ref_drop(m, v);
     ebb__memory_leave(m);
 }

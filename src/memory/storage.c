@@ -5,6 +5,7 @@
  * values that were dropped and needed it have been made resident.
  * SPDX-License-Identifier: MIT */
 #include "memory/mirror.h"
+#include "memory/reserve.h"
 
 #include <string.h>
 
@@ -176,6 +177,14 @@ void ebb__storage_swap(ebb__storage *s, ebb__storage *own)
     s->version++;
 }
 
+/* Waits where it is just being moved; false where it was given up. */
+static bool pin_moving(ebb__value *v)
+{
+    while (!ebb__value_pin(v))
+        if (!ebb__value_has_bytes(v)) return false;
+    return true;
+}
+
 /* The storage gets a copy, and the old value stays for what is made from it. A refusal is no
  * failure of the caller's: there are other ways. */
 static bool copy_over(ebb__memory *m, ebb__storage *s)
@@ -183,14 +192,15 @@ static bool copy_over(ebb__memory *m, ebb__storage *s)
     ebb__value *old = s->value, *fresh;
     ebb_error pending;
     ebb_error_get(&pending);
-    if (ebb__value_create(&fresh, old->ctx, old->bytes, old->kind) != EBB_OK) {
-        ebb__error_adopt(&pending);
-        return false;
-    }
-    while (!ebb__value_pin(old)) {
-    } /* it is just being moved */
+    ebb__value_lock(old); /* it is not given up for its own copy */
+    bool made = ebb__value_create(&fresh, old->ctx, old->bytes, old->kind) == EBB_OK;
+    bool there = made && pin_moving(old);
+    ebb__value_unlock(old);
+    if (made && !there) ebb__value_unuse(fresh);
+    if (!made) ebb__error_adopt(&pending);
+    if (!there) return false;
     while (!ebb__value_pin(fresh)) {
-    }
+    } /* it is just being moved */
     memcpy(fresh->data, old->data, old->bytes);
     ebb__value_unpin(fresh);
     ebb__value_unpin(old);

@@ -258,6 +258,10 @@ bool ebb__value_drop(ebb__value *v);
  * caller holds the record (which forgets its outputs if what it reads goes when they are there)
  * and gives the uses back when all is done (ebb__value_unuse). */
 void ebb__record_hold(ebb__record *r, ebb__value **held);
+/* Its recipe, kept; NULL where it has none in force. */
+ebb__record *ebb__value_recipe_keep(ebb__value *v);
+/* The input of a dropped value's recipe that is to be made first; NULL: all are there. */
+ebb__value *ebb__value_missing(ebb__value *v);
 /* Gives a dropped value a new block (content unspecified, to be filled by its recipe). Whoever
  * does this holds a use of the value and is the only one to. Errors: E_BUDGET, E_NOMEM. */
 ebb_status ebb__value_reserve(ebb__value *v);
