@@ -93,11 +93,10 @@ static ebb_status stage(ebb__backward *b, int64_t i)
         s = ebb__slot_raw(copy);
     }
     const ebb__leaf *leaf = ebb_graph_node_payload(b->walk.leaves[i]);
-    bool dry = ebb__is_dry(b->ctx);
-    if (dry) EBB_TRY(ebb__dry_slot_note(b->ctx, b->walk.leaves[i]));
+    if (ebb__is_dry(b->ctx)) EBB_TRY(ebb__dry_slot_note(b->ctx, b->walk.leaves[i]));
     if (!ebb__value_may_rehome(s->storage->value, leaf->ctx))
         return ebb__stage_above(total, leaf);
-    return dry ? EBB_OK : ebb__storage_write(s->storage, "backward", ebb__restore);
+    return ebb__storage_write(s->storage, "backward", ebb__restore);
 }
 
 void ebb__add_in_place(void *to, const void *from, ebb_dtype d, int64_t n)

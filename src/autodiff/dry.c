@@ -1,7 +1,8 @@
 /* dry.c - what a dry run leaves out, and what it puts back.
  *
- * Invariant: `slots` has, for each change of a leaf's slot in the order of the changes, what the
- * slot held before; undone from the last to the first they are as they were.
+ * Invariant: `slots` has, for each change of a leaf's slot to or from what was there before the
+ * run, in the order of the changes, what it held; undone from the last to the first they are as
+ * they were.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/dry.h"
 
@@ -62,6 +63,7 @@ void ebb__dry_end(ebb_context *ctx)
 ebb_status ebb__dry_slot_note(ebb_context *ctx, ebb_graph_node *leaf)
 {
     ebb__storage *grad = ((ebb__leaf *)ebb_graph_node_payload(leaf))->grad;
+    if (grad && grad->value->phantom) return EBB_OK; /* noted when it came */
     slot_before s = {.leaf = leaf, .grad = grad};
     EBB_TRY(ebb__array_push(&ctx->engine->dry->slots, &ebb__allocator_libc, &s));
     ebb_graph_node_keep(leaf);

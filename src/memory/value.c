@@ -94,6 +94,12 @@ ebb_status ebb__value_create(ebb__value **out, ebb_context *ctx, size_t bytes, e
     return EBB_OK;
 }
 
+void *ebb__nowhere(void)
+{
+    static char grain[EBB__ARENA_GRAIN];
+    return grain;
+}
+
 /* On memory that is not the arena's. */
 static ebb_status elsewhere_create(ebb__value **out, ebb_context *ctx, void *data, size_t bytes,
                                    ebb_kind kind, bool phantom)
@@ -125,7 +131,6 @@ ebb_status ebb__value_adopt(ebb__value **out, ebb_context *ctx, void *data, size
 ebb_status ebb__value_create_phantom(ebb__value **out, ebb_context *ctx, size_t bytes,
                                      ebb_kind kind)
 {
-    static char nowhere[EBB__ARENA_GRAIN]; /* an address that is none of the arena's */
     size_t rounded;
     if (bytes <= EBB__TINY_BYTES) {
         EBB_TRY(tiny_create(out, ctx, bytes ? bytes : 1, kind));
@@ -134,7 +139,7 @@ ebb_status ebb__value_create_phantom(ebb__value **out, ebb_context *ctx, size_t 
     }
     if (!ebb__round_up(&rounded, bytes, EBB__ARENA_GRAIN))
         return ebb__fail(EBB_E_SHAPE, "%zu bytes overflow the size of memory", bytes);
-    return elsewhere_create(out, ctx, nowhere, rounded, kind, true);
+    return elsewhere_create(out, ctx, ebb__nowhere(), rounded, kind, true);
 }
 
 ebb__value *ebb__value_use(ebb__value *v)
