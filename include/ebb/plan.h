@@ -60,8 +60,9 @@ EBB_API EBB_NODISCARD ebb_status ebb_recorder_end(ebb_iteration **iteration_out,
  * and the scratch they would have; their kernels do not run and their results have no elements and
  * take no bytes (those of at most 64 bytes do). What was there before is not written: parameters,
  * gradients, the optimizer's and normalisations' state and random counters are afterwards what they
- * were, ebb_write writes nothing, a gradient's norm counts as 0. A graph that was recorded before
- * is used up by a backward as ever; what else the function changes is its own.
+ * were, ebb_write writes nothing, a gradient's norm counts as 0. A backward that
+ * would use up a graph recorded before, and an in-place operation that would give a tensor made before
+ * new history, are EBB_E_UNSUPPORTED; what else the function changes is its own.
  *
  *   iteration_out  for ebb_iteration_destroy; NULL on failure
  *   step(user)     a whole training step in ctx, or part of one; called once

@@ -200,6 +200,22 @@ static bool output_reached(const ebb__backward *b, int32_t node, uint32_t output
     return false;
 }
 
+/* A dry run uses up no graph but its own. */
+static ebb_status dry_check(const ebb__backward *b)
+{
+    if (b->walk.keep) return EBB_OK;
+    for (int64_t i = 0; i < b->walk.n_nodes; i++) {
+        const ebb__record *r = record_of(b, i);
+        unsigned marks = atomic_load_explicit(&r->marks, memory_order_relaxed);
+        if (!b->walk.is_stop[i] && !(marks & EBB__RECORD_DRY))
+            return ebb__fail(EBB_E_UNSUPPORTED,
+                             "%s was recorded before the dry run, whose backward would use it "
+                             "up",
+                             r->op->name);
+    }
+    return EBB_OK;
+}
+
 static ebb_status walk_check(ebb__backward *b)
 {
     const ebb__graph_walk *w = &b->walk;
@@ -214,7 +230,7 @@ static ebb_status walk_check(ebb__backward *b)
             return ebb__fail(EBB_E_GRAPH, "no root depends on input %lld", (long long)i);
     for (int64_t i = 0; i < w->n_nodes; i++)
         if (!w->is_stop[i]) EBB_TRY(node_check(record_of(b, i)));
-    return EBB_OK;
+    return ebb__is_dry(b->ctx) ? dry_check(b) : EBB_OK;
 }
 
 /* ---- the walk ---------------------------------------------------------------------------- */

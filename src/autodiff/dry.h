@@ -17,6 +17,8 @@ static inline bool ebb__is_dry(const ebb_context *ctx)
 {
     return ctx->engine->dry != NULL;
 }
+/* E_UNSUPPORTED: who asks wants elements of a phantom. */
+ebb_status ebb__no_values(void);
 /* Before the slot of a leaf is changed: what it holds comes back at the end. E_NOMEM. */
 ebb_status ebb__dry_slot_note(ebb_context *ctx, ebb_graph_node *leaf);
 /* The results of an operation, without running it. */

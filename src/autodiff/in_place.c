@@ -120,6 +120,9 @@ static void rebind(ebb__slot *x, ebb__slot *t)
 
 static ebb_status run_recorded(const job *j)
 {
+    if (ebb__is_dry(j->x->ctx) && !j->x->storage->value->phantom)
+        return ebb__fail(EBB_E_UNSUPPORTED, "x was made before the dry run, which changes "
+                                            "nothing that was there");
     EBB_TRY(rebind_check(j->x));
     ebb_tensor *t = result_make(j);
     if (!t) return ebb_error_status();
@@ -287,6 +290,7 @@ static ebb_status run(job *j)
         if (!s) return ebb_error_status();
         ebb_context *ctx = s->ctx;
         EBB_TRY(ebb__context_usable(ctx));
+        if (s->storage->value->phantom && !ebb__is_dry(ctx)) return ebb__no_values();
         if (i == 0) j->x = s;
         EBB_TRY(ebb__context_join(&ctx, j->x->ctx));
         tracked |= s->node != NULL;

@@ -17,7 +17,7 @@ enum { FEW = EBB__MAX_IN, MAX_MADE = EBB__MAX_OUT + EBB__MAX_AUX };
 
 /* ---- operands ---------------------------------------------------------------------------- */
 
-static ebb_status no_values(void)
+ebb_status ebb__no_values(void)
 {
     return ebb__fail(EBB_E_UNSUPPORTED, "the tensor was made in a dry run, which finds shapes "
                                         "only: it has no values");
@@ -107,7 +107,7 @@ static ebb_status operands_resolve(ebb__apply *a, ebb_tensor *const *in)
     }
     if (!ctx) return ebb__fail(EBB_E_MISUSE, "no tensor was given");
     EBB_TRY(ebb__context_usable(ctx));
-    if (phantom && !ebb__is_dry(ctx)) return no_values();
+    if (phantom && !ebb__is_dry(ctx)) return ebb__no_values();
     c->ctx = ctx;
     a->tracked = tracked && ebb__op_differentiable(c->op) && ebb__scope_records();
     c->records = a->tracked;
@@ -144,7 +144,7 @@ static void operands_unpin(ebb__apply *a, int32_t n)
 
 ebb_status ebb__tensor_pin(ebb_view *view, ebb__slot *s)
 {
-    if (s->storage->value->phantom) return no_values();
+    if (s->storage->value->phantom) return ebb__no_values();
     if (!ebb__value_pin(s->storage->value)) EBB_TRY(ebb__restore_pinned(s->storage->value));
     if (ebb__habit_of(s->ctx)) ebb__habit_read(ebb__habit_of(s->ctx), s->storage->value);
     ebb__tensor_view(view, s);
@@ -176,7 +176,7 @@ static ebb_status operands_pin(ebb__apply *a)
 static ebb_status shapes_of_values(ebb__apply *a)
 {
     for (int32_t i = 0; i < a->call.n_in; i++)
-        if (a->slot[i] && a->slot[i]->storage->value->phantom) return no_values();
+        if (a->slot[i] && a->slot[i]->storage->value->phantom) return ebb__no_values();
     EBB_TRY(operands_pin(a));
     ebb_status status = shapes_resolve(a);
     operands_unpin(a, a->call.n_in);
@@ -317,6 +317,8 @@ static ebb_status record(ebb__apply *a, ebb_tensor **out)
     ebb__record *r;
     ebb_graph_node *node = NULL;
     EBB_TRY(ebb__record_make(&r, a, out));
+    if (r && ebb__is_dry(c->ctx))
+        atomic_fetch_or_explicit(&r->marks, EBB__RECORD_DRY, memory_order_relaxed);
     if (a->tracked) {
         EBB_TRY(ebb__node_make(&node, a, r));
         bool first = true; /* gets the handle that recording gave us */

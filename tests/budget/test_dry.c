@@ -242,10 +242,21 @@ static void a_step_of_gigabytes_is_tried_in_the_bytes_of_its_parameters(void **s
 
 typedef struct probe {
     ebb_context *ctx;
-    ebb_tensor *w, *x, *kept;
+    ebb_tensor *w, *x, *graph, *kept;
     int32_t what;
 } probe;
-enum { READS, ITEM, MAPS, SHAPE_OF_VALUES, MAPS_FOR_WRITING, AGAIN, FAILS, N_PROBES };
+enum {
+    READS,
+    ITEM,
+    MAPS,
+    SHAPE_OF_VALUES,
+    MAPS_FOR_WRITING,
+    USES_UP_A_GRAPH,
+    REBINDS,
+    AGAIN,
+    FAILS,
+    N_PROBES
+};
 
 static ebb_status same(void *user)
 {
@@ -276,6 +287,10 @@ static ebb_status probe_step(void *user)
         return ebb_nonzero(y) ? EBB_OK : ebb_error_status();
     case MAPS_FOR_WRITING:
         return ebb_map(&v, p->x, EBB_MAP_WRITE);
+    case USES_UP_A_GRAPH:
+        return ebb_backward(ebb_sum(ebb_mul(p->graph, p->x), EBB_ALL), NULL);
+    case REBINDS:
+        return ebb_mul_(p->graph, p->x);
     case AGAIN:
         return ebb_dry_run(&it, p->ctx, same, NULL);
     default:
@@ -292,6 +307,7 @@ static void probe_open(probe *p)
     p->x = ebb_keep(EBB_FROM(p->ctx, EBB_SHAPE(4), x, 4));
     GOOD(ebb_set_requires_grad(p->w, true));
     GOOD(ebb_backward(ebb_sum(ebb_square(p->w), EBB_ALL), NULL)); /* a gradient: 2 w */
+    p->graph = ebb_keep(ebb_mul(p->w, p->x));
 }
 
 static void expect(ebb_tensor *t, double a, double b, double c, double d)
@@ -305,7 +321,8 @@ static void what_needs_values_is_refused_and_nothing_has_changed(void **state)
 {
     (void)state;
     static const ebb_status want[N_PROBES] = {
-        EBB_E_UNSUPPORTED, EBB_E_UNSUPPORTED, EBB_E_UNSUPPORTED, EBB_E_UNSUPPORTED,
+        EBB_E_UNSUPPORTED, EBB_E_UNSUPPORTED, EBB_E_UNSUPPORTED,
+        EBB_E_UNSUPPORTED, EBB_E_UNSUPPORTED, EBB_E_UNSUPPORTED,
         EBB_E_UNSUPPORTED, EBB_E_MISUSE,      EBB_E_SHAPE};
     EBB_SCOPE(scope);
     probe p = {0};
@@ -317,6 +334,7 @@ static void what_needs_values_is_refused_and_nothing_has_changed(void **state)
         assert_false(ebb_is_dry_run(p.ctx));
         expect(p.w, 1, 2, 3, 4);
         expect(p.x, 5, 6, 7, 8);
+        expect(p.graph, 5, 12, 21, 32);
         expect(ebb_grad_of(p.w), 2, 4, 6, 8);
         /* It has outlived the run, and has no values. */
         double out[4];
@@ -325,6 +343,10 @@ static void what_needs_values_is_refused_and_nothing_has_changed(void **state)
         REFUSED(EBB_E_UNSUPPORTED, ebb_error_status());
         ebb_release(p.kept);
     }
+    GOOD(ebb_clear_grad(p.w));
+    GOOD(ebb_backward(ebb_sum(p.graph, EBB_ALL), NULL)); /* nobody has used it up */
+    expect(ebb_grad_of(p.w), 5, 6, 7, 8);
+    ebb_release(p.graph);
     ebb_release(p.w);
     ebb_release(p.x);
     ebb_scope_end(scope);
@@ -355,6 +377,7 @@ static void writes_in_a_dry_run_write_nothing(void **state)
     ebb_iteration_destroy(it);
     expect(p.x, 5, 6, 7, 8);
     expect(ebb_grad_of(p.w), 2, 4, 6, 8);
+    ebb_release(p.graph);
     ebb_release(p.w);
     ebb_release(p.x);
     ebb_scope_end(scope);
