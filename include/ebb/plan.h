@@ -55,6 +55,29 @@ EBB_API EBB_NODISCARD ebb_status ebb_recorder_begin(ebb_recorder **recorder_out,
 EBB_API EBB_NODISCARD ebb_status ebb_recorder_end(ebb_iteration **iteration_out,
                                                   ebb_recorder *recorder);
 
+/* Runs a training step with shapes only and records it: what it would cost is known before the
+ * first real one. Operations check their arguments, find shapes and are recorded, with the costs
+ * and the scratch they would have; their kernels do not run and their results have no elements and
+ * take no bytes (those of at most 64 bytes do). What was there before is not written: parameters,
+ * gradients, the optimizer's and normalisations' state and random counters are afterwards what they
+ * were, ebb_write writes nothing, a gradient's norm counts as 0. A backward that
+ * would use up a graph recorded before, and an in-place operation that would give a tensor made before
+ * new history, are EBB_E_UNSUPPORTED; what else the function changes is its own.
+ *
+ *   iteration_out  for ebb_iteration_destroy; NULL on failure
+ *   step(user)     a whole training step in ctx, or part of one; called once
+ *
+ * Results have no values, neither in the step nor later: to read or map one, and an operation whose
+ * result's shape depends on its values, is EBB_E_UNSUPPORTED (ebb_is_dry_run tells a step that
+ * it should not), and so is mapping for writing. While no other thread uses the context
+ * or those below it.
+ * Errors  the step's: nothing was changed; EBB_E_MISUSE; EBB_E_NOMEM.
+ */
+EBB_API EBB_NODISCARD ebb_status ebb_dry_run(ebb_iteration **iteration_out, ebb_context *ctx,
+                                             ebb_status (*step)(void *user), void *user);
+/* Whether a dry run of the context is under way. */
+EBB_API bool ebb_is_dry_run(const ebb_context *ctx);
+
 typedef struct ebb_iteration_facts {
     int64_t n_operations, n_values;
     double cost;        /* of all operations, once each */

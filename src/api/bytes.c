@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "api/api.h"
 
-#include "autodiff/backward.h"
+#include "autodiff/dry.h"
 #include "base/half.h"
 #include "tensor/slots.h"
 
@@ -193,6 +193,7 @@ static ebb_status write_checked(ebb_tensor *t, ebb_dtype as, const void *data,
     EBB_TRY(size_check(s, as, data_bytes));
     if (!data && data_bytes) return ebb__null_argument("ebb_write", "data");
     EBB_TRY(write_allowed(s));
+    if (ebb__is_dry(s->ctx)) return EBB_OK;
     ebb_view v;
     EBB_TRY(ebb__storage_write(s->storage, "write", ebb__restore));
     EBB_TRY(ebb__tensor_pin(&v, s));
@@ -224,6 +225,9 @@ static ebb_status map_checked(ebb_view *out, ebb_tensor *t, uint32_t access)
         return ebb__fail(EBB_E_RANGE, "the tensor is mapped %d times", UINT8_MAX);
     if (access & EBB_MAP_WRITE) {
         EBB_TRY(write_allowed(s));
+        if (ebb__is_dry(s->ctx))
+            return ebb__fail(EBB_E_UNSUPPORTED, "a dry run writes nothing: no tensor is mapped "
+                                                "for writing in it");
         EBB_TRY(ebb__storage_write(s->storage, "map for writing", ebb__restore));
     }
     EBB_TRY(ebb__tensor_pin(out, s));

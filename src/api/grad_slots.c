@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "api/api.h"
 
+#include "autodiff/dry.h"
+
 #include <ebb/grad.h>
 
 /* ---- slots ------------------------------------------------------------------------------- */
@@ -81,6 +83,8 @@ ebb_status(ebb_clear_grad)(ebb_tensor *leaf)
 {
     grad_slot slot = slot_find(leaf, "clear_grad");
     if (!slot.at) return ebb_error_status();
+    if (slot.leaf && ebb__is_dry(slot.at->ctx))
+        EBB_TRY(ebb__dry_slot_note(slot.at->ctx, slot.leaf));
     slot_lock(&slot);
     ebb__storage *grad = slot.at->grad;
     slot.at->grad = NULL;

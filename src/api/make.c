@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "api/api.h"
 
+#include "autodiff/dry.h"
 #include "base/error.h"
 #include "tensor/slots.h"
 
@@ -85,7 +86,8 @@ ebb_tensor *(ebb_empty)(ebb_context *ctx, ebb_dtype d, ebb_shape s, ebb_kind kin
         ebb__null_argument("ebb_empty", "ctx");
     else if (ebb__context_usable(ctx) == EBB_OK && ebb__scope_required() == EBB_OK &&
              kind_check(kind) == EBB_OK)
-        ebb__tensor_new(&t, ctx, d, &s, kind, NULL);
+        (void)(ebb__is_dry(ctx) ? ebb__dry_tensor_new(&t, ctx, d, &s, kind)
+                                : ebb__tensor_new(&t, ctx, d, &s, kind, NULL));
     ebb__call_end(outer, ctx, t ? EBB_OK : ebb_error_status());
     return t;
 }

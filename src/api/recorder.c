@@ -127,7 +127,7 @@ static bool op_put(ebb_recorder *r, const ebb__op_event *e)
     for (int32_t i = 0; i < e->n_in && n_in < MOST; i++)
         if (!read_tensor(&in[n_in++], r, e->in[i])) return false;
     for (uint32_t k = 0; k < n_out; k++) bytes[k] = e->out[k]->bytes;
-    bytes[n_out] = e->scratch_bytes;
+    bytes[n_out] = (e->scratch_bytes + 63) & ~(size_t)63; /* as it is charged */
     uint32_t n = n_out + (e->scratch_bytes > 0);
     if (ebb__trace_call(&first, &r->trace, name_of(name, e), e->cost_ns, n_in, in, n, bytes,
                         NULL) != EBB_OK)

@@ -5,6 +5,7 @@
  * and committed when the walk has succeeded (commit.c).
  * SPDX-License-Identifier: MIT */
 #include "autodiff/commit.h"
+#include "autodiff/dry.h"
 #include "memory/reserve.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ bool ebb__tensor_exclusive(const ebb__slot *s)
                              : atomic_load_explicit(&v->uses, memory_order_acquire);
     return atomic_load_explicit(&s->refs, memory_order_acquire) == 1 && !s->node &&
            atomic_load_explicit(&storage->refs, memory_order_acquire) == 1 && holds == 1 &&
-           ebb__value_has_bytes(v) && !v->external && s->layout->contiguous;
+           ebb__value_has_bytes(v) && (!v->external || v->phantom) && s->layout->contiguous;
 }
 
 ebb_tensor *ebb__claim_or_keep(ebb_tensor *g)
@@ -37,7 +38,9 @@ static bool add_small(ebb_tensor *total, ebb_tensor *g)
     ebb_view vx, vy;
     ebb__tensor_view(&vx, x);
     int64_t n = ebb__n_elems(&vx.shape);
-    if (n > FEW_ELEMS || !ebb__value_pin(y->storage->value)) return false;
+    if (n > FEW_ELEMS) return false;
+    if (ebb__is_dry(x->ctx)) return true;
+    if (!ebb__value_pin(y->storage->value)) return false;
     ebb__tensor_view(&vy, y);
     ebb__add_in_place(vx.data, vy.data, vx.dtype, n);
     ebb__value_unpin(y->storage->value);
@@ -197,6 +200,22 @@ static bool output_reached(const ebb__backward *b, int32_t node, uint32_t output
     return false;
 }
 
+/* A dry run uses up no graph but its own. */
+static ebb_status dry_check(const ebb__backward *b)
+{
+    if (b->walk.keep) return EBB_OK;
+    for (int64_t i = 0; i < b->walk.n_nodes; i++) {
+        const ebb__record *r = record_of(b, i);
+        unsigned marks = atomic_load_explicit(&r->marks, memory_order_relaxed);
+        if (!b->walk.is_stop[i] && !(marks & EBB__RECORD_DRY))
+            return ebb__fail(EBB_E_UNSUPPORTED,
+                             "%s was recorded before the dry run, whose backward would use it "
+                             "up",
+                             r->op->name);
+    }
+    return EBB_OK;
+}
+
 static ebb_status walk_check(ebb__backward *b)
 {
     const ebb__graph_walk *w = &b->walk;
@@ -211,7 +230,7 @@ static ebb_status walk_check(ebb__backward *b)
             return ebb__fail(EBB_E_GRAPH, "no root depends on input %lld", (long long)i);
     for (int64_t i = 0; i < w->n_nodes; i++)
         if (!w->is_stop[i]) EBB_TRY(node_check(record_of(b, i)));
-    return EBB_OK;
+    return ebb__is_dry(b->ctx) ? dry_check(b) : EBB_OK;
 }
 
 /* ---- the walk ---------------------------------------------------------------------------- */
@@ -362,7 +381,7 @@ static ebb_status backward_checked(ebb__backward *b, ebb__graph_place *places)
         ebb__watch_backward(b);
     ebb__graph_walk_end(&b->walk);
     ebb__lease_end();
-    if (status == EBB_OK) ebb__memory_step_done(b->ctx);
+    if (status == EBB_OK && !ebb__is_dry(b->ctx)) ebb__memory_step_done(b->ctx);
     if (status == EBB_OK && !b->walk.keep) ebb__habit_step(b->ctx);
     if (status == EBB_OK && a->inputs) return results_hand_over(b);
     for (int64_t j = 0; j < a->n_inputs; j++) {

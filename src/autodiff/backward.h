@@ -20,10 +20,12 @@ typedef struct ebb__engine {
     ebb__watch watch;            /* the root's counts */
     ebb__hooks hooks;            /* so does this */
     _Atomic(ebb__habit *) habit; /* NULL: nothing is learned */
+    struct ebb__dry *dry;        /* NULL: operations compute; dry.h */
 } ebb__engine;
 
 static inline ebb__habit *ebb__habit_of(const ebb_context *ctx)
 {
+    if (ctx->engine->dry) return NULL;
     return atomic_load_explicit(&ctx->engine->habit, memory_order_acquire);
 }
 /* E_MISUSE: made before a fork, or single-threaded and another thread's. */

@@ -5,6 +5,7 @@
  * added to its bytes; whether they may be changed where they lie is only known under it.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/commit.h"
+#include "autodiff/dry.h"
 
 #include "base/half.h"
 
@@ -59,12 +60,16 @@ ebb_status ebb__stage_above(ebb__grad_total *total, const ebb__leaf *slot)
     ebb_view v, to;
     ebb_tensor *copy;
     ebb__layout_unpack(&v, s->layout, NULL);
-    EBB_TRY(ebb__tensor_pin(&v, s));
-    ebb_status status =
-        ebb__tensor_new(&copy, slot->ctx, v.dtype, &v.shape, EBB_KIND_GRADIENT, &to);
-    if (status == EBB_OK) memcpy(to.data, v.data, ebb__view_bytes(&v));
-    ebb__tensor_unpin(s);
-    if (status != EBB_OK) return status;
+    if (ebb__is_dry(slot->ctx)) {
+        EBB_TRY(ebb__dry_tensor_new(&copy, slot->ctx, v.dtype, &v.shape, EBB_KIND_GRADIENT));
+    } else {
+        EBB_TRY(ebb__tensor_pin(&v, s));
+        ebb_status status =
+            ebb__tensor_new(&copy, slot->ctx, v.dtype, &v.shape, EBB_KIND_GRADIENT, &to);
+        if (status == EBB_OK) memcpy(to.data, v.data, ebb__view_bytes(&v));
+        ebb__tensor_unpin(s);
+        if (status != EBB_OK) return status;
+    }
     copy = ebb_claim(copy);
     ebb_release(*total);
     *total = copy;
@@ -88,6 +93,7 @@ static ebb_status stage(ebb__backward *b, int64_t i)
         s = ebb__slot_raw(copy);
     }
     const ebb__leaf *leaf = ebb_graph_node_payload(b->walk.leaves[i]);
+    if (ebb__is_dry(b->ctx)) EBB_TRY(ebb__dry_slot_note(b->ctx, b->walk.leaves[i]));
     if (!ebb__value_may_rehome(s->storage->value, leaf->ctx))
         return ebb__stage_above(total, leaf);
     return ebb__storage_write(s->storage, "backward", ebb__restore);
@@ -150,6 +156,7 @@ static void commit_prepare(const ebb__leaf *leaf, ebb_tensor *total)
 static void commit_locked(ebb__leaf *leaf, ebb_tensor *total)
 {
     ebb__storage *s = ebb__slot_raw(total)->storage;
+    if (leaf->grad && ebb__is_dry(leaf->ctx)) return;
     if (leaf->grad)
         add_to_slot(leaf->grad, s, leaf->dtype, ebb__n_elems(&leaf->shape));
     else

@@ -17,6 +17,7 @@ ebb_status ebb__engine_create(ebb_context *ctx)
     if (!e) return ebb_error_status();
     memset(e, 0, sizeof *e);
     ctx->engine = e;
+    if (ctx->parent) e->dry = ctx->parent->engine->dry;
     EBB_TRY(need(&e->add, ctx, "add"));
     EBB_TRY(need(&e->accumulate, ctx, "accumulate"));
     EBB_TRY(need(&e->sum_to, ctx, "sum_to"));
@@ -29,7 +30,7 @@ ebb_status ebb__engine_create(ebb_context *ctx)
 void ebb__engine_destroy(ebb_context *ctx)
 {
     if (ctx->engine && ctx->root == ctx) ebb__hooks_destroy(ctx);
-    if (ctx->engine) ebb__habit_destroy(ebb__habit_of(ctx));
+    if (ctx->engine) ebb__habit_destroy(atomic_load(&ctx->engine->habit));
     if (ctx->engine) ebb__pool_free(ctx->pool, ctx->engine, sizeof(ebb__engine));
     ctx->engine = NULL;
 }

@@ -170,7 +170,7 @@ void ebb__habit_weigh(ebb_context *ctx)
 {
     const size_t least = (size_t)1 << 20;
     ebb__engine *e = ctx->engine;
-    if (ebb__habit_of(ctx)) return;
+    if (e->dry || ebb__habit_of(ctx)) return;
     ebb_stats s = {0};
     ebb__account_stats(&s, ctx->account);
     size_t bytes = s.bytes[EBB_KIND_ACTIVATION];

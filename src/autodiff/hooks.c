@@ -202,7 +202,7 @@ static ebb_status hook_place(ebb_hook_id *out, ebb__hook *h, ebb__slot *s)
     hook_insert(hooks_of(root), h);
     if (out) *out = h->id;
     if (record)
-        atomic_store_explicit(&record->marks, EBB__RECORD_HOOKED, memory_order_relaxed);
+        atomic_fetch_or_explicit(&record->marks, EBB__RECORD_HOOKED, memory_order_relaxed);
     else
         atomic_store_explicit(&((ebb__leaf *)ebb_graph_node_payload(s->node))->hooked, true,
                               memory_order_relaxed);

@@ -13,7 +13,8 @@
 
 #include <ebb/hook.h>
 
-enum { EBB__RECORD_HOOKED = 1 }; /* ebb__record.marks */
+/* ebb__record.marks: an output has a hook; recorded in a dry run. */
+enum { EBB__RECORD_HOOKED = 1, EBB__RECORD_DRY = 2 };
 
 typedef struct ebb__hook {
     struct ebb__hook *next, *next_by_id; /* in the buckets; in the order of adding */

@@ -5,7 +5,7 @@
  * bytes to be the handle's alone. Elsewhere it is a write into the bytes, which every view sees
  * and which a backward that saved them is told of, with both operations named.
  * SPDX-License-Identifier: MIT */
-#include "autodiff/backward.h"
+#include "autodiff/dry.h"
 
 #include <string.h>
 
@@ -120,6 +120,9 @@ static void rebind(ebb__slot *x, ebb__slot *t)
 
 static ebb_status run_recorded(const job *j)
 {
+    if (ebb__is_dry(j->x->ctx) && !j->x->storage->value->phantom)
+        return ebb__fail(EBB_E_UNSUPPORTED, "x was made before the dry run, which changes "
+                                            "nothing that was there");
     EBB_TRY(rebind_check(j->x));
     ebb_tensor *t = result_make(j);
     if (!t) return ebb_error_status();
@@ -156,6 +159,7 @@ static ebb_status write_copied(const job *j)
     ebb_view to, from;
     ebb_tensor *t = result_make(j);
     if (!t) return ebb_error_status();
+    if (ebb__is_dry(j->x->ctx)) return EBB_OK;
     EBB_TRY(ebb__tensor_pin(&from, ebb__slot_raw(t)));
     ebb_status status = ebb__storage_write(j->x->storage, j->name, ebb__restore);
     if (status == EBB_OK) status = ebb__tensor_pin(&to, j->x);
@@ -254,7 +258,7 @@ static ebb_status write_direct(const job *j, bool *done)
         for (int32_t i = 0; i < j->n_in; i++)
             if (in[i].dtype) ebb__view_broadcast(&in[i], &out[0].shape);
     *done = true;
-    return kernel_run(j, &c);
+    return ebb__is_dry(c.ctx) ? EBB_OK : kernel_run(j, &c);
 }
 
 static ebb_status run_write(const job *j)
@@ -286,6 +290,7 @@ static ebb_status run(job *j)
         if (!s) return ebb_error_status();
         ebb_context *ctx = s->ctx;
         EBB_TRY(ebb__context_usable(ctx));
+        if (s->storage->value->phantom && !ebb__is_dry(ctx)) return ebb__no_values();
         if (i == 0) j->x = s;
         EBB_TRY(ebb__context_join(&ctx, j->x->ctx));
         tracked |= s->node != NULL;

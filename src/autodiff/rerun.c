@@ -155,9 +155,22 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Results of a dry run come back without a kernel. False: there is none. */
+static bool phantoms_restore(ebb__value *const *held, int32_t n)
+{
+    bool any = false;
+    for (int32_t k = 0; k < n; k++) {
+        if (!held[k] || !held[k]->phantom || ebb__value_reserve(held[k]) != EBB_OK) continue;
+        ebb__value_restored(held[k]);
+        any = true;
+    }
+    return any;
+}
+
 static ebb_status compute(ebb__record *r, ebb__call *c, ebb__value *const *held)
 {
     void *backend = NULL;
+    if (phantoms_restore(held, r->n_out)) return EBB_OK;
     EBB_TRY(shapes_resolve(c, r));
     broadcast(c, r);
     const ebb__override *o = ebb__registry_plan(r->ctx->registry, c, &backend);

@@ -5,6 +5,7 @@
  * from there to the kernel's end.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/backward.h"
+#include "autodiff/dry.h"
 #include "autodiff/in_budget.h"
 
 #include "base/thread.h"
@@ -15,6 +16,12 @@
 enum { FEW = EBB__MAX_IN, MAX_MADE = EBB__MAX_OUT + EBB__MAX_AUX };
 
 /* ---- operands ---------------------------------------------------------------------------- */
+
+ebb_status ebb__no_values(void)
+{
+    return ebb__fail(EBB_E_UNSUPPORTED, "the tensor was made in a dry run, which finds shapes "
+                                        "only: it has no values");
+}
 
 static bool is_within(const ebb_context *ctx, const ebb_context *ancestor)
 {
@@ -85,7 +92,7 @@ static ebb_status operands_resolve(ebb__apply *a, ebb_tensor *const *in)
 {
     ebb__call *c = &a->call;
     ebb_context *ctx = c->ctx;
-    bool tracked = false;
+    bool tracked = false, phantom = false;
     for (int32_t i = 0, n = c->n_in; i < n; i++) {
         ebb__slot *s = ebb__slot_find(in[i]);
         if (!s) {
@@ -95,10 +102,12 @@ static ebb_status operands_resolve(ebb__apply *a, ebb_tensor *const *in)
         if (s->ctx != ctx) EBB_TRY(ebb__context_join(&ctx, s->ctx));
         a->slot[i] = s;
         tracked |= s->node != NULL;
+        phantom |= s->storage->value->phantom;
         ebb__layout_unpack(&c->in[i], s->layout, NULL);
     }
     if (!ctx) return ebb__fail(EBB_E_MISUSE, "no tensor was given");
     EBB_TRY(ebb__context_usable(ctx));
+    if (phantom && !ebb__is_dry(ctx)) return ebb__no_values();
     c->ctx = ctx;
     a->tracked = tracked && ebb__op_differentiable(c->op) && ebb__scope_records();
     c->records = a->tracked;
@@ -135,6 +144,7 @@ static void operands_unpin(ebb__apply *a, int32_t n)
 
 ebb_status ebb__tensor_pin(ebb_view *view, ebb__slot *s)
 {
+    if (s->storage->value->phantom) return ebb__no_values();
     if (!ebb__value_pin(s->storage->value)) EBB_TRY(ebb__restore_pinned(s->storage->value));
     if (ebb__habit_of(s->ctx)) ebb__habit_read(ebb__habit_of(s->ctx), s->storage->value);
     ebb__tensor_view(view, s);
@@ -165,6 +175,8 @@ static ebb_status operands_pin(ebb__apply *a)
 /* A shape that depends on values: they are there while it is found. */
 static ebb_status shapes_of_values(ebb__apply *a)
 {
+    for (int32_t i = 0; i < a->call.n_in; i++)
+        if (a->slot[i] && a->slot[i]->storage->value->phantom) return ebb__no_values();
     EBB_TRY(operands_pin(a));
     ebb_status status = shapes_resolve(a);
     operands_unpin(a, a->call.n_in);
@@ -214,7 +226,8 @@ static ebb_status writes_prepare(ebb__apply *a)
                 return ebb__fail(EBB_E_MISUSE,
                                  "%s and %s would both be written and share bytes",
                                  argument_name(c->op, j), argument_name(c->op, i));
-        EBB_TRY(ebb__storage_write(s->storage, c->op->name, ebb__restore));
+        if (!ebb__is_dry(c->ctx))
+            EBB_TRY(ebb__storage_write(s->storage, c->op->name, ebb__restore));
     }
     return EBB_OK;
 }
@@ -255,6 +268,7 @@ static ebb_status results_reserve(ebb__apply *a)
 static ebb_status compute(ebb__apply *a)
 {
     ebb__call *c = &a->call;
+    if (ebb__is_dry(c->ctx)) return ebb__dry_compute(a);
     if (ebb__budget_gate(c->ctx)) return ebb__compute_in_budget(a);
     EBB_TRY(operands_pin(a));
     ebb_status status = results_reserve(a);
@@ -303,6 +317,8 @@ static ebb_status record(ebb__apply *a, ebb_tensor **out)
     ebb__record *r;
     ebb_graph_node *node = NULL;
     EBB_TRY(ebb__record_make(&r, a, out));
+    if (r && ebb__is_dry(c->ctx))
+        atomic_fetch_or_explicit(&r->marks, EBB__RECORD_DRY, memory_order_relaxed);
     if (a->tracked) {
         EBB_TRY(ebb__node_make(&node, a, r));
         bool first = true; /* gets the handle that recording gave us */

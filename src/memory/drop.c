@@ -79,6 +79,7 @@ static bool recipe_need(ebb__memory *m, ebb__value *v)
 #if EBB_CHECK >= 3
 static uint64_t content(const ebb__big *b)
 {
+    if (b->value.phantom) return 1;
     uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
     const unsigned char *p = b->value.data;
     for (size_t i = 0; i < b->value.bytes - b->unused; i++)
@@ -186,7 +187,10 @@ ebb__value *ebb__value_missing(ebb__value *v)
 ebb_status ebb__value_reserve(ebb__value *v)
 {
     EBB_ASSERT(!v->tiny && v->state == EBB__VALUE_DROPPED && !v->data);
-    EBB_TRY(ebb__block_alloc(&v->data, v->ctx, v->bytes, v->kind, NULL));
+    if (v->phantom)
+        v->data = ebb__nowhere();
+    else
+        EBB_TRY(ebb__block_alloc(&v->data, v->ctx, v->bytes, v->kind, NULL));
     ebb__trace_made(v->ctx->memory, v);
     return EBB_OK;
 }

@@ -26,7 +26,7 @@ static wanted wanted_of(const ebb__memory *m, const ebb__account *tight)
 /* Of what is resident, unlocked and can be made again. */
 static bool may_go(const ebb__value *v, const wanted *w)
 {
-    return (v->kind == EBB_KIND_ACTIVATION || v->kind == EBB_KIND_TEMPORARY) &&
+    return (v->kind == EBB_KIND_ACTIVATION || v->kind == EBB_KIND_TEMPORARY) && !v->phantom &&
            atomic_load_explicit(&v->pins, memory_order_relaxed) == 0 &&
            (!w->tight || counts_for(v, w->tight));
 }

@@ -274,6 +274,8 @@ typedef struct ebb__value_lease {
     unsigned uses, saves;
 } ebb__value_lease;
 extern EBB__THREAD_HOT ebb__value_lease ebb__lease;
+/* Where the bytes of phantoms are said to lie: none of an arena's addresses. */
+void *ebb__nowhere(void);
 /* Frees a tiny value whose refs are 0; anywhere. */
 void ebb__tiny_free(ebb__value *v);
 void ebb__trace_event(ebb__memory *m, const ebb__value *v, bool made);

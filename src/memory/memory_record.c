@@ -170,7 +170,7 @@ void ebb__record_link(ebb__record *r)
     for (uint32_t k = 0; k < r->n_out; k++) {
         ebb__value *v = r->out[k];
         if (!v) continue;
-        if (depth && !v->tiny && !v->external) {
+        if (depth && !v->tiny && (!v->external || v->phantom)) {
             EBB_ASSERT(!ebb__recipe_of(v));
             v->recipe = r;
             v->out_index = (uint16_t)k;

@@ -63,9 +63,10 @@ bool ebb__mirror_fits(ebb__memory *m, const ebb__record *r)
 
 static uint8_t group_of(const ebb__value *v)
 {
-    return v->kind == EBB_KIND_ACTIVATION  ? EBB__GROUP_ACTIVATION
-           : v->kind == EBB_KIND_TEMPORARY ? EBB__GROUP_TEMPORARY
-                                           : EBB__GROUP_KEPT;
+    return v->phantom                       ? EBB__GROUP_KEPT
+           : v->kind == EBB_KIND_ACTIVATION ? EBB__GROUP_ACTIVATION
+           : v->kind == EBB_KIND_TEMPORARY  ? EBB__GROUP_TEMPORARY
+                                            : EBB__GROUP_KEPT;
 }
 
 static void number_set(ebb__memory *m, ebb__big *b, uint32_t number)

@@ -57,6 +57,7 @@ static ebb_status tiny_write(ebb__storage *s, const char *writer)
                              EBB__TINY_BYTES);
         EBB_TRY(ebb__value_create(&fresh, old->ctx, old->bytes, old->kind));
         memcpy(fresh->data, old->data, old->bytes);
+        fresh->phantom = old->phantom;
         old->moved_by = writer;
         old->moved = true;
         s->value = fresh;
@@ -292,6 +293,7 @@ ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
     if (is_seen(m, old)) {
         fresh = ebb__big_create(old->ctx, old->bytes, old->kind, old->external);
         if (!fresh) return ebb__object_refused(sizeof *fresh);
+        fresh->value.phantom = old->phantom;
     }
     ebb__memory_enter(m);
     bool copied = false;

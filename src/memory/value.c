@@ -94,22 +94,52 @@ ebb_status ebb__value_create(ebb__value **out, ebb_context *ctx, size_t bytes, e
     return EBB_OK;
 }
 
-ebb_status ebb__value_adopt(ebb__value **out, ebb_context *ctx, void *data, size_t bytes,
-                            void (*done)(void *user), void *user)
+void *ebb__nowhere(void)
+{
+    static char grain[EBB__ARENA_GRAIN];
+    return grain;
+}
+
+/* On memory that is not the arena's. */
+static ebb_status elsewhere_create(ebb__value **out, ebb_context *ctx, void *data, size_t bytes,
+                                   ebb_kind kind, bool phantom)
 {
     ebb__memory *m = ctx->memory;
-    ebb__big *b = ebb__big_create(ctx, bytes, EBB_KIND_DATA, true);
+    ebb__big *b = ebb__big_create(ctx, bytes, kind, true);
     if (!b) return ebb__object_refused(sizeof(ebb__external));
     b->value.state = EBB__VALUE_RESIDENT;
     b->value.data = data;
-    ((ebb__external *)b)->done = done;
-    ((ebb__external *)b)->user = user;
+    b->value.phantom = phantom;
     ebb__memory_enter(m);
     ebb__list_insert(m, b);
     ebb__memory_leave(m);
     ebb__trace_made(m, &b->value);
     *out = &b->value;
     return EBB_OK;
+}
+
+ebb_status ebb__value_adopt(ebb__value **out, ebb_context *ctx, void *data, size_t bytes,
+                            void (*done)(void *user), void *user)
+{
+    EBB_TRY(elsewhere_create(out, ctx, data, bytes, EBB_KIND_DATA, false));
+    ebb__external *e = (ebb__external *)ebb__big_of(*out);
+    e->done = done;
+    e->user = user;
+    return EBB_OK;
+}
+
+ebb_status ebb__value_create_phantom(ebb__value **out, ebb_context *ctx, size_t bytes,
+                                     ebb_kind kind)
+{
+    size_t rounded;
+    if (bytes <= EBB__TINY_BYTES) {
+        EBB_TRY(tiny_create(out, ctx, bytes ? bytes : 1, kind));
+        (*out)->phantom = true;
+        return EBB_OK;
+    }
+    if (!ebb__round_up(&rounded, bytes, EBB__ARENA_GRAIN))
+        return ebb__fail(EBB_E_SHAPE, "%zu bytes overflow the size of memory", bytes);
+    return elsewhere_create(out, ctx, ebb__nowhere(), rounded, kind, true);
 }
 
 ebb__value *ebb__value_use(ebb__value *v)

@@ -56,6 +56,7 @@ struct ebb__value {
     uint16_t out_index; /* which of its recipe's outputs it is */
     bool tiny : 1;
     bool external : 1; /* the user's memory (adopted); freed through its done hook */
+    bool phantom : 1;  /* of a dry run: counted by nobody, has no content */
     bool moved;        /* a write took the bytes: saves of this value are refused in backward */
     uint16_t depth;    /* of the recipe chain above; 0: source */
     atomic_uint pins;
@@ -177,6 +178,10 @@ ebb_status ebb__value_create(ebb__value **out, ebb_context *ctx, size_t bytes, e
  */
 ebb_status ebb__value_adopt(ebb__value **out, ebb_context *ctx, void *data, size_t bytes,
                             void (*done)(void *user), void *user);
+/* A source whose elements do not exist: nothing is charged for it, nothing may look at its data.
+ * Otherwise as ebb__value_create. */
+ebb_status ebb__value_create_phantom(ebb__value **out, ebb_context *ctx, size_t bytes,
+                                     ebb_kind kind);
 ebb__value *ebb__value_use(ebb__value *v); /* the caller holds a use already */
 void ebb__value_unuse(ebb__value *v);      /* NULL is ignored */
 /* A tiny value that many nodes of a backward saved, and those of other threads too: the thread

@@ -7,6 +7,7 @@
 #include <ebb/extend.h>
 #include <ebb/grad.h>
 #include <ebb/ops.h>
+#include <ebb/plan.h>
 #include <ebb/scope.h>
 
 #include <math.h>
@@ -188,7 +189,7 @@ ebb_status ebb_params_clip_grad_norm(double *norm_out, ebb_params *p, double max
         return ebb_fail(EBB_E_RANGE, "params_clip_grad_norm: max_norm is %g, it must be > 0",
                         max_norm);
     const int64_t n = ebb_params_count(p);
-    if (n == 0) {
+    if (n == 0 || ebb_is_dry_run(ebb_params_context(p))) {
         if (norm_out) *norm_out = 0;
         return EBB_OK;
     }

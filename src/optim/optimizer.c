@@ -6,6 +6,7 @@
 #include "optim/optimizer.h"
 
 #include <ebb/explain.h>
+#include <ebb/plan.h>
 
 #include <math.h>
 #include <string.h>
@@ -234,9 +235,11 @@ static ebb_status state_create(ebb_tensor **out, ebb_context *ctx, ebb_tensor *l
     ebb_view v;
     ebb_tensor *t = ebb_empty(ctx, ebb_dtype_of(like), ebb_shape_get(like), EBB_KIND_OPTIMIZER);
     if (!t) return ebb_error_status();
-    EBB_TRY(ebb_map(&v, t, EBB_MAP_WRITE));
-    memset(v.data, 0, ebb_n_bytes(t));
-    ebb_unmap(t);
+    if (!ebb_is_dry_run(ctx)) {
+        EBB_TRY(ebb_map(&v, t, EBB_MAP_WRITE));
+        memset(v.data, 0, ebb_n_bytes(t));
+        ebb_unmap(t);
+    }
     *out = ebb_claim(t);
     return *out ? EBB_OK : ebb_error_status();
 }
@@ -251,7 +254,8 @@ static ebb_status states_create(ebb_optimizer *opt)
     return EBB_OK;
 }
 
-/* State that no step has used yet goes again: a refused step leaves nothing behind. */
+/* State that no step has used yet goes again: a refused step, or a dry run's, leaves nothing
+ * behind. */
 static void states_drop_unused(ebb_optimizer *opt)
 {
     for (int64_t i = 0; i < opt->n_slots; i++)
@@ -273,6 +277,7 @@ static ebb_status prepare(ebb_optimizer *opt)
     EBB_TRY(slots_grow(opt));
     EBB_TRY(gradients_find(opt));
     EBB_TRY(states_create(opt));
+    if (ebb_is_dry_run(opt->ctx)) return EBB_OK;
     for (int64_t i = 0; i < opt->n_slots; i++) {
         const ebb__optim_slot *s = &opt->slots[i];
         if (!s->grad) continue;
@@ -292,7 +297,7 @@ static ebb_status update(ebb_optimizer *opt, ebb__optim_slot *s)
     if (opt->n_states == 2)
         EBB_TRY(ebb__optim_set(attr, opt->update, "step", (double)(s->n_steps + 1)));
     EBB_TRY(ebb__op_run(opt->ctx, opt->update, attr, opt->update->n_in, in, 0, NULL));
-    s->n_steps++;
+    if (!ebb_is_dry_run(opt->ctx)) s->n_steps++;
     return EBB_OK;
 }
 
@@ -303,9 +308,11 @@ static ebb_status step(ebb_optimizer *opt)
         states_drop_unused(opt);
         return s;
     }
-    for (int64_t i = 0; i < opt->n_slots; i++)
-        if (opt->slots[i].grad) EBB_TRY(update(opt, &opt->slots[i]));
-    return ebb_params_clear_grads(opt->params);
+    for (int64_t i = 0; i < opt->n_slots && s == EBB_OK; i++)
+        if (opt->slots[i].grad) s = update(opt, &opt->slots[i]);
+    if (s == EBB_OK) s = ebb_params_clear_grads(opt->params);
+    if (ebb_is_dry_run(opt->ctx)) states_drop_unused(opt);
+    return s;
 }
 
 ebb_status ebb_optimizer_step(ebb_optimizer *opt)
@@ -314,7 +321,7 @@ ebb_status ebb_optimizer_step(ebb_optimizer *opt)
     const ebb_scope scope = ebb_scope_begin(EBB_SCOPE_NO_GRAD, NULL);
     ebb_status s = step(opt);
     ebb_scope_end(scope);
-    if (s == EBB_OK) ebb_watch_step(opt->ctx);
+    if (s == EBB_OK && !ebb_is_dry_run(opt->ctx)) ebb_watch_step(opt->ctx);
     return s;
 }
 
