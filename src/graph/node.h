@@ -113,6 +113,12 @@ typedef struct walk_memory {
     extent cap;
 } walk_memory;
 
+/* A walk's block, kept for the next of the same thread. */
+enum { WALK_SPARES = 8 };
+typedef struct walk_spare {
+    _Alignas(64) _Atomic(walk_memory *) block;
+} walk_spare;
+
 struct ebb_graph_space {
     /* read by every call, hardly ever written */
     ebb__pool *pool;
@@ -130,9 +136,9 @@ struct ebb_graph_space {
 #ifdef EBB__EXPLORE
     ebb__lock explored_claim;
 #endif
-    uint64_t walk_mark;           /* under the claim lock: the newest marking */
-    uint64_t n_backwards;         /* under the claim lock: consuming ones */
-    _Atomic(walk_memory *) spare; /* a walk's block, kept for the next */
+    uint64_t walk_mark;            /* under the claim lock: the newest marking */
+    uint64_t n_backwards;          /* under the claim lock: consuming ones */
+    walk_spare spare[WALK_SPARES]; /* threads take theirs by the number of their pool part */
 };
 
 /* ---- space.c ---- */

@@ -167,8 +167,10 @@ void ebb_graph_space_destroy(ebb_graph_space *space)
         ebb__graph_each(space, memory_end, space);
     }
     ebb__graph_labels_free(space);
-    walk_memory *spare = atomic_exchange(&space->spare, NULL);
-    if (spare) ebb__free(&space->allocator, spare, spare->bytes);
+    for (int i = 0; i < WALK_SPARES; i++) {
+        walk_memory *spare = atomic_exchange(&space->spare[i].block, NULL);
+        if (spare) ebb__free(&space->allocator, spare, spare->bytes);
+    }
     pthread_mutex_destroy(&space->claim_lock);
     ebb_allocator a = space->allocator;
     ebb__free(&a, space, sizeof *space);

@@ -67,10 +67,16 @@ static ebb_status memory_make(ebb__graph_walk *w, extent *cap)
     return EBB_OK;
 }
 
+static _Atomic(walk_memory *) *spare_of_thread(ebb_graph_space *space)
+{
+    return &space->spare[ebb__pool_part_get(space->pool)->number % WALK_SPARES].block;
+}
+
 /* The block of a walk before; a cap of zero where there is none that will do. */
 static extent memory_reuse(ebb__graph_walk *w)
 {
-    walk_memory *m = atomic_exchange_explicit(&w->space->spare, NULL, memory_order_acquire);
+    walk_memory *m =
+        atomic_exchange_explicit(spare_of_thread(w->space), NULL, memory_order_acquire);
     w->memory = m;
     if (!m || walk_layout(w, m->cap, NULL) > m->bytes) return (extent){0};
     walk_layout(w, m->cap, (char *)m);
@@ -92,7 +98,7 @@ void ebb__graph_walk_memory_give(ebb__graph_walk *w)
     walk_memory *m = w->memory;
     w->memory = NULL;
     if (m && m->bytes <= SPARE_BYTES)
-        m = atomic_exchange_explicit(&w->space->spare, m, memory_order_acq_rel);
+        m = atomic_exchange_explicit(spare_of_thread(w->space), m, memory_order_acq_rel);
     if (m) ebb__free(&w->space->allocator, m, m->bytes);
 }
 
