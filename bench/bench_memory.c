@@ -9,7 +9,7 @@
  * operations run again take (measured) and what moves take (bytes moved at the machine's own
  * speed); the first step against a first step; bytes in use at most over the budget; the smallest r
  * at which training gets through, and gets through in twice the time; segments of sqrt(n) blocks as
- * regions, without a budget; for chains the least number of operations to run again (by dynamic
+ * regions, without a budget; DTR's heuristic and LRU on the same engine, without learning; for chains the least number of operations to run again (by dynamic
  * programming, Griewank & Walther 2000 with a start that stays). Of a recorded step, with estimated
  * costs: the r below which no budget holds the largest working set, the slowdown that no
  * schedule avoids, and that of a plan.
@@ -18,6 +18,7 @@
  * --quick: three small models, few budgets, in seconds.
  * SPDX-License-Identifier: MIT */
 #include "bench.h"
+#include "memory/reserve.h"
 #include "models/zoo.h"
 
 #include <math.h>
@@ -236,12 +237,12 @@ static ebb_status warm(double *out, const base *b, zoo_run *run, int most)
     return EBB_OK;
 }
 
-static ebb_status measure_in(measured *out, base *b, zoo_run *run)
+static ebb_status measure_in(measured *out, base *b, zoo_run *run, int most_warm)
 {
     double seconds, step;
     EBB_TRY(timed_step(&seconds, run));
     out->first = seconds / b->first;
-    EBB_TRY(warm(&step, b, run, is_quick ? WARM : MOST_WARM));
+    EBB_TRY(warm(&step, b, run, most_warm));
     EBB_TRY(pairs_run(out, b, run, step > 10 * b->step ? 1 : pairs_of(b, step)));
     ebb_stats s;
     ebb_stats_get(&s, run->ctx);
@@ -250,12 +251,15 @@ static ebb_status measure_in(measured *out, base *b, zoo_run *run)
     return EBB_OK;
 }
 
-static ebb_status measure(measured *out, base *b, double r)
+/* policy NULL: ours, with steps to learn from. */
+static ebb_status measure(measured *out, base *b, double r, const ebb__policy *policy)
 {
     zoo_run run;
     ebb_error_clear();
     ebb_status status = zoo_open(&run, b->model, scale(), budget_at(b, r), N_THREADS, false);
-    if (status == EBB_OK) status = measure_in(out, b, &run);
+    if (status == EBB_OK && policy) ebb__memory_fix_policy(run.ctx, policy);
+    int most_warm = policy ? 2 : is_quick ? WARM : MOST_WARM;
+    if (status == EBB_OK) status = measure_in(out, b, &run, most_warm);
     zoo_close(&run);
     return status;
 }
@@ -318,7 +322,7 @@ static ebb_status simulated_rows(const base *b, double r)
 static bool budget_rows(base *b, double r)
 {
     measured m;
-    if (measure(&m, b, r) != EBB_OK) {
+    if (measure(&m, b, r, NULL) != EBB_OK) {
         if (ebb_error_status() != EBB_E_BUDGET) has_failed = true;
         fprintf(stderr, "%s r=%.2g: %s\n", b->model->name, r, ebb_error_message());
         return false;
@@ -333,6 +337,20 @@ static bool budget_rows(base *b, double r)
     row(b, "evictions", r, m.n_evictions, "1/step", m.n_pairs, 0);
     if (b->model->is_chain) chain_rows(b, &m, r);
     return true;
+}
+
+/* Other choices on the same engine, as far as they get. */
+static void baseline_rows(base *b, const char *figure, const ebb__policy *policy)
+{
+    static const double ratios[] = {0.7, 0.5, 0.3};
+    for (int i = is_quick ? 2 : 0; i < 3 && !is_late(b); i++) {
+        measured m;
+        if (measure(&m, b, ratios[i], policy) != EBB_OK) {
+            if (ebb_error_status() != EBB_E_BUDGET) has_failed = true;
+            return;
+        }
+        row(b, figure, ratios[i], m.slowdown, "x", m.n_pairs, m.spread);
+    }
 }
 
 /* A few steps: the best of the last two over one without a budget; 0 where it does not fit. */
@@ -411,6 +429,8 @@ static ebb_status model_rows(const zoo_model *model)
     }
     if (status == EBB_OK) {
         smallest_rows(&b);
+        baseline_rows(&b, "slowdown by h_dtr", &ebb__policy_h_dtr);
+        baseline_rows(&b, "slowdown by lru", &ebb__policy_lru);
         ebb_error_clear();
         status = segment_rows(&b);
     }

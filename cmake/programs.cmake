@@ -1,5 +1,5 @@
 # Programs: cli/, examples/ and bench/. They see include/ebb alone, apart from the generator and
-# the graph benchmark, which measure or read what lies behind it.
+# the benchmarks of the graph and of memory, which measure or read what lies behind it.
 # SPDX-License-Identifier: MIT
 include(CheckLanguage)
 check_language(CXX)
@@ -78,7 +78,7 @@ if(EBB_BENCH)
     foreach(source IN LISTS sources)
         get_filename_component(name "${source}" NAME_WE)
         set(library ebb_shared)
-        if(name STREQUAL "bench_graph")
+        if(name MATCHES "^bench_(graph|memory)$")
             set(library ebb_static)
         endif()
         set(own "")
@@ -89,6 +89,9 @@ if(EBB_BENCH)
         target_compile_definitions(${name} PRIVATE _GNU_SOURCE EBB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bench")
     endforeach()
+    if(TARGET bench_memory) # other policies
+        target_include_directories(bench_memory PRIVATE src)
+    endif()
     if(TARGET bench_graph)
         target_include_directories(bench_graph PRIVATE src tests)
         target_link_libraries(bench_graph PRIVATE ebb_test_support)

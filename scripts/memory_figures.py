@@ -36,21 +36,100 @@ def table(head, lines):
            ["| " + " | ".join(line) + " |" for line in lines]
 
 
+def get(found, name):
+    return found[name][0] if name in found else None
+
+
+def at_ratio(found, r):
+    """Slowdowns at r of the models but chains; those that were refused; those whose bound is above."""
+    have, refused, bound = {}, [], []
+    for name in models(found)[0]:
+        value = get(found, f"{name} r={r} slowdown")
+        least = get(found, f"{name} lower bound")
+        if value:
+            have[name] = value
+        elif least and least > float(r):
+            bound.append(name)
+        else:
+            refused.append(name)
+    return have, refused, bound
+
+
 def targets(found):
     lines = []
     for r, (mean, worst) in TARGETS.items():
-        have, out = [], []
-        for name in models(found)[0]:
-            value = found.get(f"{name} r={r} slowdown")
-            if value:
-                have.append((value[0], name))
-            else:
-                out.append(name)
+        have, refused, bound = at_ratio(found, r)
+        if have:
+            last = max(have, key=have.get)
+            lines.append([r, f"{sum(have.values()) / len(have):.3f}", f"{mean}",
+                          f"{have[last]:.3f} ({last})", f"{worst}", ", ".join(refused), ", ".join(bound)])
+    return table(["r", "mean", "target", "worst", "target", "refused", "below their bound"], lines)
+
+
+def missed(found):
+    """A line for each figure that misses its target, with what no schedule avoids and what a plan would cost."""
+    lines = []
+    for r, (mean, worst) in TARGETS.items():
+        have, refused, _ = at_ratio(found, r)
         if not have:
             continue
-        lines.append([r, f"{sum(v for v, _ in have) / len(have):.3f}", f"{mean}",
-                      f"{max(have)[0]:.3f} ({max(have)[1]})", f"{worst}", ", ".join(out)])
-    return table(["r", "mean", "target", "worst", "target", "do not fit"], lines)
+        least = [get(found, f"{name} r={r} least possible") or 1 for name in have]
+        plans = [get(found, f"{name} r={r} simulated plan") for name in have]
+        value = sum(have.values()) / len(have)
+        if value > mean:
+            plan = f"{sum(plans) / len(plans):.3f}" if all(plans) else ""
+            lines.append([f"mean at {r}", f"{value:.3f}", f"{mean}", f"{value - mean:.3f}",
+                          f"{sum(least) / len(least):.3f}", plan])
+        for name in sorted(have, key=have.get, reverse=True):
+            if have[name] > worst:
+                at = f"{name} r={r}"
+                lines.append([f"{name} at {r}", f"{have[name]:.3f}", f"{worst}", f"{have[name] - worst:.3f}",
+                              cell(found, f"{at} least possible", 3), cell(found, f"{at} simulated plan", 3)])
+        for name in refused:
+            at = f"{name} r={r}"
+            lines.append([f"{name} at {r}", "refused", f"{worst}", "",
+                          cell(found, f"{at} least possible", 3), cell(found, f"{at} simulated plan", 3)])
+    for name, most in SMALLEST.items():
+        value = get(found, f"{name} smallest r at twice the time")
+        if value and value > most:
+            lines.append([f"{name}, smallest r", f"{value:.2f}", f"{most:.2f}", f"{value - most:.2f}",
+                          f"r {cell(found, f'{name} lower bound')}", ""])
+    for name in models(found)[1]:
+        for r in RATIOS:
+            value = get(found, f"{name} r={r} time over optimum")
+            if value and value > 1.05:
+                lines.append([f"{name} at {r}, over the exact optimum", f"{value:.3f}", "1.05",
+                              f"{value - 1.05:.3f}", "1", ""])
+    for name, (value, unit) in found.items():
+        if unit == "ns/op" and value > 100:
+            lines.append([name, f"{value:.0f} ns", "100 ns", f"{value - 100:.0f} ns", "", ""])
+        if name.endswith("high water over budget") and value > 1:
+            lines.append([name, f"{value:.4f}", "1", f"{value - 1:.4f}", "1", ""])
+    return table(["figure", "measured", "target", "over by", "no schedule avoids", "simulated plan"], lines)
+
+
+def bounds(found):
+    lines = []
+    for name in models(found)[0]:
+        line = [name]
+        for r in ("0.7", "0.5", "0.3", "0.2"):
+            at = f"{name} r={r}"
+            line.append(" · ".join(cell(found, f"{at} {figure}", 3) or "none" for figure in
+                                   ("slowdown", "simulated plan", "least possible")))
+        lines.append(line)
+    return table(["model", "0.7", "0.5", "0.3", "0.2"], lines)
+
+
+def baselines(found):
+    lines = []
+    for name in models(found)[0] + models(found)[1]:
+        line = [name]
+        for r in ("0.7", "0.5", "0.3"):
+            line.append(" · ".join(cell(found, f"{name} r={r} {figure}") or "none" for figure in
+                                   ("slowdown", "slowdown by h_dtr", "slowdown by lru")))
+        lines.append(line + [f"{cell(found, f'{name} segments slowdown')} at "
+                             f"{cell(found, f'{name} segments peak')}"])
+    return table(["model", "0.7", "0.5", "0.3", "sqrt(n) regions"], lines)
 
 
 def slowdowns(found):
@@ -63,12 +142,10 @@ def slowdowns(found):
 def smallest(found):
     lines = [[name, cell(found, f"{name} smallest r at twice the time"),
               f"{SMALLEST[name]:.2f}" if name in SMALLEST else "",
-              cell(found, f"{name} smallest r tried that fits"),
-              cell(found, f"{name} lower bound"), cell(found, f"{name} segments peak"),
-              cell(found, f"{name} segments slowdown")]
+              cell(found, f"{name} smallest r tried that fits"), cell(found, f"{name} lower bound")]
              for name in models(found)[0] + models(found)[1]]
     return table(["model", "smallest r at twice the time", "target", "smallest r that fits",
-                  "lower bound", "sqrt(n) regions: r", "slowdown"], lines)
+                  "lower bound"], lines)
 
 
 def shares(found):
@@ -105,8 +182,8 @@ def prices(found):
 
 def main():
     found = rows("memory")
-    tables = {"targets": targets, "slowdowns": slowdowns, "smallest": smallest, "shares": shares,
-              "chains": chains, "prices": prices}
+    tables = {"targets": targets, "missed": missed, "slowdowns": slowdowns, "shares": shares, "bounds": bounds,
+              "baselines": baselines, "smallest": smallest, "chains": chains, "prices": prices}
     path = os.path.join(ROOT, "docs", "memory.md")
     with open(path) as f:
         text = f.read()

@@ -257,10 +257,22 @@ void ebb__value_set_weight(ebb__value *v, float weight)
 void ebb__memory_set_policy(ebb_context *ctx, const ebb__policy *policy)
 {
     ebb__memory *m = ctx->memory;
-    if (!m->ledger) return;
+    if (!m->ledger || m->policy_is_fixed) return;
     ebb__memory_enter(m);
     ebb__ledger_set_policy(m->ledger, policy ? policy : &ebb__policy_next);
     ebb__memory_leave_unchanged(m);
+}
+
+void ebb__memory_fix_policy(ebb_context *ctx, const ebb__policy *policy)
+{
+    ctx->memory->policy_is_fixed = false;
+    ebb__memory_set_policy(ctx, policy);
+    ctx->memory->policy_is_fixed = true;
+}
+
+bool ebb__memory_policy_is_fixed(const ebb_context *ctx)
+{
+    return ctx->memory->policy_is_fixed;
 }
 
 void ebb__memory_axis(ebb_context *ctx, double at)

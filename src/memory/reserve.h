@@ -87,8 +87,11 @@ void ebb__value_set_next(ebb__value *v, double at);
 double ebb__value_next(ebb__value *v);
 /* > 0; 1 at first: above 1 it is given up earlier. */
 void ebb__value_set_weight(ebb__value *v, float weight);
-/* NULL: that of the beginning, ebb__policy_next. */
+/* NULL: that of the beginning, ebb__policy_next. Not where one is fixed. */
 void ebb__memory_set_policy(ebb_context *ctx, const ebb__policy *policy);
+/* From now on this one, whatever is learned: to compare with. */
+void ebb__memory_fix_policy(ebb_context *ctx, const ebb__policy *policy);
+bool ebb__memory_policy_is_fixed(const ebb_context *ctx);
 /* The present position on an axis of the caller's; NAN: the clock is the axis. */
 void ebb__memory_axis(ebb_context *ctx, double at);
 double ebb__memory_position(const ebb_context *ctx);
