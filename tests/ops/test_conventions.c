@@ -484,7 +484,8 @@ static void every_operation_has_a_row_or_is_listed_as_without_a_choice(void **st
     for (int32_t id = 0; id < ebb__registry_count(registry()); id++) {
         const ebb_op *op = ebb__registry_at(registry(), id);
         if (op->flags & EBB_OP_PRIVATE || the_page.named[id]) continue;
-        print_error("  %s is not named\n", op->name);
+        print_error("  %s has no row in docs/conventions.md, nor is it in the list there\n",
+                    op->name);
         n_missing++;
     }
     if (n_missing) fail_msg("%d operations are not named", n_missing);

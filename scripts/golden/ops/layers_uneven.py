@@ -22,6 +22,7 @@ def convolutions(g):
         *("1x4x5x6", "2x2x3x2", "2"),
         attr="stride=2,1 padding=1,0 dilation=1,2 groups=2",
     )
+    g.case("conv2d", lambda x, w, b: F.conv2d(x, w), "2x3x5x4", "4x3x1x1", None)
     g.case(
         "conv3d",
         lambda x, w, b: F.conv3d(x, w, b, (2, 1, 1), (1, 0, 2), (1, 2, 1), 2),

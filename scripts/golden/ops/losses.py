@@ -44,6 +44,13 @@ def classes(g):
         ids,
         attr="ignore=1 ignore_index=2",
     )
+    g.case(
+        "cross_entropy",
+        lambda x, y: F.cross_entropy(x, y, ignore_index=2, label_smoothing=0.1),
+        "4x5",
+        i(2, 0, 4, 2),
+        attr="ignore=1 ignore_index=2 label_smoothing=0.1",
+    )
     g.case("cross_entropy", F.cross_entropy, f(1000, 0, 0, 1000, shape=(2, 2)), i(0, 0))
     g.case("nll", F.nll_loss, "3x4", ids)
     g.case("nll", F.nll_loss, "4", i(2, shape=()))
