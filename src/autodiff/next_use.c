@@ -18,7 +18,7 @@ ebb_status ebb__next_uses_set(ebb__backward *b)
 {
     const double rule_per_run = 4;
     int64_t n = b->walk.n_nodes;
-    if (!ebb__budget_gate(b->ctx) || n == 0) return EBB_OK;
+    if (!ebb__budget_gate(b->ctx) || n == 0 || ebb__habit_tells(b->ctx)) return EBB_OK;
     size_t n_saves = 0;
     for (int64_t i = 0; i < n; i++)
         if (!b->walk.is_stop[i]) n_saves += ebb__saves_count(record_of(b, i));
@@ -60,7 +60,7 @@ void ebb__next_uses_after(ebb__backward *b, int64_t i)
 void ebb__next_use_total(const ebb__backward *b, const ebb__grad_total *total, int64_t node)
 {
     if (!b->position || !*total) return;
-    ebb__value_set_next(ebb__slot_raw(*total)->storage->value, b->position[node]);
+    ebb__value_set_next(ebb__slot_raw(*total)->storage->value, (double)b->position[node]);
 }
 
 void ebb__next_uses_end(ebb__backward *b)

@@ -1,0 +1,135 @@
+/* planning.c - pieces of the planner's work, as time is given.
+ *
+ * The room that a plan has is the budget less what was in use beside the step's own values, at
+ * most. The smallest budget is looked for with the choices that a program's first step makes: next
+ * uses known in the backward alone. Then nothing has to be learned for it to be true.
+ * SPDX-License-Identifier: MIT */
+#include "memory/planning.h"
+
+#include "base/error.h"
+#include "memory/reserve.h"
+
+#include <time.h>
+
+static const double share = 0.02, most_credit_ns = 1e8;
+
+enum {
+    BYTES_PER_ITEM = 600, /* of the work, for an operation or a val */
+    LITTLE = 32,          /* kept: at most this part of the budget */
+    RUNS_AT_ONCE = 40,    /* worth the while, where nothing is kept */
+    NS_PER_ITEM = 400     /* of a simulated run, before one was measured */
+};
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static size_t work_bytes(const ebb__tape *t)
+{
+    return 4096 + BYTES_PER_ITEM * ((size_t)t->n_steps + t->n_vals);
+}
+
+static bool is_kept(const ebb_context *ctx, const ebb__tape *t)
+{
+    return work_bytes(t) <= ebb__memory_budget(ctx) / LITTLE;
+}
+
+static uint64_t room_of(const ebb_context *ctx, const ebb__learned *l)
+{
+    uint64_t budget = ebb__memory_budget(ctx);
+    return budget > l->outside ? budget - l->outside : 0;
+}
+
+void ebb__planning_end(ebb__planning *p, ebb_context *ctx)
+{
+    if (p->has_planner) ebb__planner_destroy(&p->planner);
+    if (p->has_program) ebb__program_destroy(&p->program);
+    p->has_planner = p->has_program = false;
+    ebb__workspace_free(&p->space, ctx);
+    p->of = NULL;
+}
+
+static bool begin(ebb__planning *p, ebb_context *ctx, ebb__learned *l)
+{
+    ebb__trace trace;
+    if (!ebb__workspace_make(&p->space, ctx, work_bytes(&l->tape))) return false;
+    p->of = l;
+    p->allocator = ebb__workspace_allocator(&p->space);
+    if (ebb__tape_trace(&trace, &p->allocator, &l->tape) != EBB_OK) return false;
+    p->has_program = ebb__program_create(&p->program, &p->allocator, &trace) == EBB_OK;
+    ebb__trace_destroy(&trace);
+    if (!p->has_program) return false;
+    p->low = p->program.bottleneck ? p->program.bottleneck - 1 : 0;
+    p->high = l->smallest ? 0 : p->program.peak;
+    p->run_ns = NS_PER_ITEM * ((double)p->program.n_steps + p->program.n_vals);
+    return true;
+}
+
+/* One halving. */
+static ebb_status smallest_look(ebb__planning *p)
+{
+    ebb__ghost_result r;
+    uint64_t mid = p->low + (p->high - p->low) / 2, grain = p->program.peak / 200 + 1;
+    ebb__ghost_options o = {.budget = mid, .known_from = p->program.n_forward};
+    EBB_TRY(ebb__ghost_run(&r, &p->program, &o));
+    if (r.end == EBB__GHOST_DONE)
+        p->high = mid;
+    else
+        p->low = mid;
+    if (p->high - p->low > grain) return EBB_OK;
+    p->of->smallest = p->high + p->high / 100 + p->of->outside;
+    p->high = 0;
+    return EBB_OK;
+}
+
+/* False: there is nothing left to do, or no memory to do it in. */
+static bool piece(ebb__planning *p, ebb_context *ctx)
+{
+    double from = now_ns();
+    bool done = false, better = false;
+    if (p->high) {
+        if (smallest_look(p) != EBB_OK) return false;
+        p->run_ns = now_ns() - from;
+        return true;
+    }
+    uint64_t room = room_of(ctx, p->of);
+    if (!p->has_planner)
+        p->has_planner = ebb__planner_create(&p->planner, &p->program, room) == EBB_OK;
+    if (!p->has_planner) return false;
+    double before = p->planner.best.result.cost;
+    if (ebb__planner_work(&done, &p->planner, 1) != EBB_OK) return false;
+    better = p->planner.best.result.cost < before;
+    if (better && p->planner.candidate > 4 && !ebb__learned_plan(p->of, ctx, &p->planner))
+        return false;
+    p->run_ns = now_ns() - from;
+    return !done;
+}
+
+static void work(ebb__planning *p, ebb_context *ctx, ebb__learned *l)
+{
+    bool keeps = is_kept(ctx, &l->tape), more = p->of || begin(p, ctx, l);
+    double from = now_ns(), until = from + p->credit;
+    while (more && now_ns() + p->run_ns <= until) more = piece(p, ctx);
+    double spent = now_ns() - from;
+    p->credit -= spent;
+    p->spent += spent;
+    if (!more || !keeps) l->is_planned = true;
+    if (!more || !keeps) ebb__planning_end(p, ctx);
+}
+
+void ebb__planning_step(ebb__planning *p, ebb_context *ctx, ebb__learned *l, double step_ns)
+{
+    ebb_error before;
+    p->credit += share * step_ns;
+    if (p->credit > most_credit_ns) p->credit = most_credit_ns;
+    if (p->of) l = p->of;
+    if (!l || l->n_seen < 2 || l->is_planned || p->credit <= 0) return;
+    double items = (double)l->tape.n_steps + l->tape.n_vals;
+    if (!is_kept(ctx, &l->tape) && p->credit < RUNS_AT_ONCE * NS_PER_ITEM * items) return;
+    ebb_error_get(&before);
+    work(p, ctx, l);
+    ebb__error_adopt(&before);
+}

@@ -1,0 +1,118 @@
+/* steps.c - what who learns from a program's steps asks of the memory: tables inside the budget,
+ * when nobody holds a value any more, what is in use beside a step's values.
+ * SPDX-License-Identifier: MIT */
+#include "memory/reserve.h"
+#include "memory/room.h"
+
+void *ebb__table_alloc(ebb_context *ctx, size_t bytes)
+{
+    ebb_error before;
+    void *p = NULL;
+    ebb_error_get(&before);
+    if (ebb__large_alloc(&p, ctx, bytes) == EBB_OK) return p;
+    ebb__error_adopt(&before);
+    return NULL;
+}
+
+void ebb__table_free(ebb_context *ctx, void *p, size_t bytes)
+{
+    bool is_pooled = bytes <= EBB__POOL_MAX;
+    if (!is_pooled) ebb__memory_enter(ctx->memory);
+    ebb__large_free(ctx, p, bytes);
+    if (!is_pooled) ebb__memory_leave(ctx->memory);
+}
+
+ebb_context *ebb__memory_owner(const ebb_context *ctx)
+{
+    return ctx->memory->owner;
+}
+
+size_t ebb__memory_budget(const ebb_context *ctx)
+{
+    return ebb__account_budget(ctx->memory->owner->account);
+}
+
+void ebb__left_watch(ebb_context *ctx, uint32_t step, uint32_t *left, uint32_t n)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    m->left_table = left;
+    m->left_n = n;
+    m->left_step = step;
+    ebb__memory_leave_unchanged(m);
+}
+
+void ebb__left_now(ebb_context *ctx, uint32_t at)
+{
+    atomic_store_explicit(&ctx->memory->left_now, at, memory_order_relaxed);
+}
+
+void ebb__left_note(ebb__memory *m, const ebb__big *b)
+{
+    if (b->born_id >= m->left_n || m->left_table[b->born_id] != UINT32_MAX) return;
+    m->left_table[b->born_id] = atomic_load_explicit(&m->left_now, memory_order_relaxed);
+}
+
+static void next_put(ebb__big *b, double at)
+{
+    uint64_t ns = at >= 0 && at < 1e18 ? (uint64_t)at : 0;
+    atomic_store_explicit(&b->next_at, ns, memory_order_relaxed);
+}
+
+uint64_t ebb__memory_evictions(const ebb_context *ctx)
+{
+    return __atomic_load_n(&ctx->memory->n_evictions, __ATOMIC_RELAXED);
+}
+
+/* ---- what is in use ---------------------------------------------------------------------- */
+void ebb__step_bytes(ebb__step_use *out, const ebb_context *ctx, uint32_t step)
+{
+    ebb__memory *m = ctx->memory;
+    ebb_stats s = {0};
+    ebb__account_stats(&s, m->owner->account);
+    *out = (ebb__step_use){.used = s.used_bytes, .bookkeeping = s.bytes[EBB_KIND_BOOKKEEPING]};
+    ebb__memory_enter(m);
+    for (const ebb__big *b = m->all; b; b = b->next)
+        if (b->born_step == step && b->value.data && !b->value.external)
+            out->values += b->value.bytes;
+    ebb__memory_leave_unchanged(m);
+}
+
+void ebb__step_nexts_set(ebb_context *ctx, uint32_t step,
+                         double (*next)(void *user, uint32_t born), void *user)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    for (ebb__big *b = m->all; b; b = b->next)
+        if (b->born_step == step) next_put(b, next(user, b->born_id));
+    ebb__memory_leave_unchanged(m);
+}
+
+void ebb__memory_follow(ebb_context *ctx, bool follows)
+{
+    (void)ctx;
+    (void)follows;
+}
+void ebb__memory_axis(ebb_context *ctx, double at)
+{
+    (void)ctx;
+    (void)at;
+}
+double ebb__memory_position(const ebb_context *ctx)
+{
+    return (double)ebb__clock(ctx);
+}
+void ebb__memory_set_policy(ebb_context *ctx, const ebb__policy *p)
+{
+    (void)ctx;
+    (void)p;
+}
+void ebb__value_set_weight(ebb__value *v, float w)
+{
+    (void)v;
+    (void)w;
+}
+void ebb__value_set_next(ebb__value *v, double at)
+{
+    if (!v->tiny) next_put(ebb__big_of(v), at);
+}
