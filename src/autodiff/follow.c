@@ -7,7 +7,8 @@
  * same way is followed, or none, and next uses are known in the backward alone. Nothing has to
  * be undone: what is in memory and what is not is always as it is.
  *
- * Nothing is told while no value is given up: without pressure a step is only recorded.
+ * A step that is followed is not recorded again: up to where it turns out otherwise it is the
+ * kept one. Nothing is told while no value is given up.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/follow.h"
 
@@ -20,13 +21,17 @@
 
 enum {
     NONE = EBB__TAPE_NONE,
-    TABLES = 64, /* a step under way takes at most this part of the budget */
-    KEPT = 32    /* those that are kept */
+    TABLES = 32,    /* a step under way takes at most this part of the budget */
+    KEPT = 16,      /* those that are kept, in all */
+    MOST_NEW = 24,  /* so many steps after another may be unlike all before, */
+    TRY_EVERY = 32, /* then two of so many are kept; and where there is no room, one recorded */
 };
 
 struct ebb__follow {
     ebb_context *ctx;
-    ebb__tape now;
+    uint32_t n_ops, n_vals; /* of the step so far */
+    uint64_t hash;
+    ebb__tape now; /* where it is not followed */
     ebb__trace_cache cache;
     ebb__learned *on;   /* the step is like this one so far; NULL: like none */
     ebb__learned *last; /* the step before; NULL: not kept */
@@ -36,10 +41,11 @@ struct ebb__follow {
     bool tells;
     double base; /* where the axis of the followed step begins */
     uint32_t next_early;
-    uint64_t n_evictions;      /* when the step began */
-    size_t bookkeeping;        /* when its backward began */
-    double started;            /* ns */
-    uint64_t n_steps, n_known; /* in all; like one before to their end */
+    uint64_t n_evictions;    /* when the step began */
+    size_t bookkeeping;      /* when its backward began */
+    double started;          /* ns */
+    uint64_t n_known;        /* steps like one before to their end */
+    uint32_t n_new, n_short; /* one after the other, unlike all before; too long */
     ebb__planning planning;
 };
 
@@ -55,11 +61,29 @@ static size_t part_of_budget(const ebb__follow *f, size_t part)
     return ebb__memory_budget(f->ctx) / part;
 }
 
+/* What the step is so far. */
+static ebb__tape *tape_of(ebb__follow *f)
+{
+    return f->on ? &f->on->tape : &f->now;
+}
+
+static void left_watch(ebb__follow *f)
+{
+    const ebb__tape *t = tape_of(f);
+    bool any = !f->is_short && t->left;
+    ebb__left_watch(f->ctx, any ? f->number : 0, any ? t->left : NULL,
+                    !any    ? 0
+                    : f->on ? t->n_vals
+                            : t->max_vals);
+}
+
 static void step_begin(ebb__follow *f)
 {
-    f->now.n_ops = f->now.n_links = f->now.n_vals = f->now.n_steps = 0;
-    f->now.time = 0;
-    f->is_short = f->tells = false;
+    ebb__tape_clear(&f->now);
+    f->n_ops = f->n_vals = 0;
+    f->hash = 0;
+    f->is_short = f->n_short % TRY_EVERY > 2;
+    f->tells = false;
     f->on = NULL;
     f->bookkeeping = 0;
     f->last_number = f->number;
@@ -67,7 +91,7 @@ static void step_begin(ebb__follow *f)
     uint64_t n = ebb__memory_evictions(f->ctx);
     f->is_pressed = n != f->n_evictions;
     f->n_evictions = n;
-    ebb__left_watch(f->ctx, f->number, f->now.left, f->now.max_vals);
+    left_watch(f);
 }
 
 ebb__follow *ebb__follow_create(ebb_context *ctx)
@@ -114,11 +138,9 @@ static uint32_t number_of(const ebb__value *v, uint32_t step)
     return step && born >> 32 == step ? (uint32_t)born : NONE;
 }
 
-static uint32_t number_new(ebb__follow *f, ebb__value *v, ebb__tape_kind kind)
+static void number_new(ebb__follow *f, ebb__value *v)
 {
-    uint32_t val = ebb__tape_val(&f->now, kind, v->bytes);
-    ebb__value_set_born(v, (uint64_t)f->number << 32 | val);
-    return val;
+    ebb__value_set_born(v, (uint64_t)f->number << 32 | f->n_vals++);
 }
 
 /* The value is one of an earlier step, which should have it at its end. */
@@ -130,48 +152,91 @@ static void kept_note(ebb__follow *f, const ebb__value *v)
 }
 
 /* ---- recording --------------------------------------------------------------------------- */
-static bool room_for(ebb__follow *f, const ebb__apply *a)
+static void give_up(ebb__follow *f)
+{
+    f->is_short = true;
+    f->on = NULL;
+    left_watch(f);
+    ebb__tape_free(&f->now, f->ctx);
+}
+
+/* Makes room for the operation in the step's own tape; at first, where the step was followed so
+ * far, that becomes as the followed one. False: there is none. */
+static bool tape_begin(ebb__follow *f, const ebb__apply *a, const ebb__learned *was)
 {
     const ebb__call *c = &a->call;
     uint32_t n_in = (uint32_t)c->n_in, n_out = (uint32_t)(c->n_out + c->n_aux);
     const uint32_t *before = f->now.left;
-    if (f->is_short) return false;
-    if (!ebb__tape_room(&f->now, f->ctx, part_of_budget(f, TABLES), n_in,
-                        2 * n_in + n_out + 1)) {
-        ebb__left_watch(f->ctx, 0, NULL, 0);
-        ebb__tape_free(&f->now, f->ctx);
-        f->is_short = true;
-        return false;
+    size_t most = part_of_budget(f, TABLES);
+    if ((!was || ebb__tape_copy(&f->now, f->ctx, most, &was->tape, f->n_ops)) &&
+        ebb__tape_room(&f->now, f->ctx, most, n_in, 2 * n_in + n_out + 1)) {
+        if (f->now.left != before || was) left_watch(f);
+        return true;
     }
-    if (f->now.left != before) ebb__left_watch(f->ctx, f->number, f->now.left, f->now.max_vals);
-    return true;
+    give_up(f);
+    return false;
 }
 
 static uint64_t reads_note(ebb__follow *f, const ebb__apply *a, uint64_t hash)
 {
     for (int32_t i = 0; i < a->call.n_in; i++) {
         ebb__value *v = operand(f, a, i);
-        uint32_t val = v ? number_of(v, f->number) : NONE;
-        if (v && val == NONE) {
+        if (v && number_of(v, f->number) == NONE) {
             kept_note(f, v);
-            val = number_new(f, v, EBB__TAPE_SOURCE);
+            number_new(f, v);
             hash = mix(hash, 3 + ((uint64_t)v->bytes << 8));
         }
-        if (v) ebb__tape_read(&f->now, val);
-        hash = mix(hash, v ? 4 + ((uint64_t)(f->now.n_vals - val) << 8) : a->slot[i] ? 1 : 2);
+        uint32_t val = v ? number_of(v, f->number) : 0;
+        hash = mix(hash, v ? 4 + ((uint64_t)(f->n_vals - val) << 8) : a->slot[i] ? 1 : 2);
     }
     return hash;
 }
 
-static uint64_t shapes_mix(const ebb__call *c, uint64_t hash)
+/* In the step's own tape, where the numbers are those of the values. */
+static void reads_record(ebb__follow *f, const ebb__apply *a)
 {
-    hash = mix(hash, (uintptr_t)c->op);
-    for (int32_t k = 0; k < c->n_out + c->n_aux; k++) {
-        hash = mix(hash, (uint64_t)c->out[k].dtype << 8 | (uint64_t)c->out[k].shape.n_dims);
-        for (int64_t d = 0; d < c->out[k].shape.n_dims; d++)
-            hash = mix(hash, (uint64_t)c->out[k].shape.dims[d]);
+    for (int32_t i = 0; i < a->call.n_in; i++) {
+        const ebb__value *v = operand(f, a, i);
+        uint32_t val = v ? number_of(v, f->number) : NONE;
+        if (!v) continue;
+        if (val == f->now.n_vals) ebb__tape_val(&f->now, EBB__TAPE_SOURCE, v->bytes);
+        ebb__tape_read(&f->now, val);
     }
+}
+
+static uint64_t shape_mix(uint64_t hash, const ebb_view *v, bool has_recipe)
+{
+    hash = mix(hash, (uint64_t)has_recipe << 16 | (uint64_t)v->dtype << 8 |
+                         (uint64_t)v->shape.n_dims);
+    for (int64_t d = 0; d < v->shape.n_dims; d++) hash = mix(hash, (uint64_t)v->shape.dims[d]);
     return hash;
+}
+
+/* A gradient is added to in place or not, as values made from it have been given up or not:
+ * the step is the same. */
+static bool is_sum(const ebb__follow *f, const ebb__apply *a)
+{
+    return a->call.op == f->ctx->engine->accumulate;
+}
+
+static uint64_t shapes_mix(const ebb__follow *f, const ebb__apply *a, uint64_t hash)
+{
+    const ebb__call *c = &a->call;
+    hash = mix(hash, (uintptr_t)(is_sum(f, a) ? f->ctx->engine->add : c->op));
+    hash = mix(hash, c->scratch_bytes);
+    if (is_sum(f, a)) hash = shape_mix(hash, &c->in[0], true);
+    for (int32_t k = 0; k < c->n_out + c->n_aux; k++)
+        hash = shape_mix(hash, &c->out[k], !a->made[k]->tiny && ebb__recipe_of(a->made[k]));
+    return hash;
+}
+
+static void brings(ebb__follow *f, ebb__value *v, ebb__tape_kind kind, size_t bytes)
+{
+    if (!f->on) ebb__tape_val(&f->now, kind, bytes);
+    if (v)
+        number_new(f, v);
+    else
+        f->n_vals++;
 }
 
 /* Results that can be made again, scratch, then results that cannot, and what was written. */
@@ -181,17 +246,19 @@ static void made_note(ebb__follow *f, const ebb__apply *a)
     int32_t n = c->n_out + c->n_aux;
     for (int32_t k = 0; k < n; k++)
         if (is_seen(f, a->made[k]) && ebb__recipe_of(a->made[k]))
-            number_new(f, a->made[k], EBB__TAPE_MADE);
-    if (c->scratch_bytes) ebb__tape_val(&f->now, EBB__TAPE_SCRATCH, c->scratch_bytes);
+            brings(f, a->made[k], EBB__TAPE_MADE, a->made[k]->bytes);
+    if (c->scratch_bytes) brings(f, NULL, EBB__TAPE_SCRATCH, c->scratch_bytes);
     for (int32_t k = 0; k < n; k++)
         if (is_seen(f, a->made[k]) && !ebb__recipe_of(a->made[k]))
-            number_new(f, a->made[k], EBB__TAPE_BECAME);
+            brings(f, a->made[k], EBB__TAPE_BECAME, a->made[k]->bytes);
     for (int32_t i = 0; i < c->n_in && c->op->writes; i++) {
         ebb__value *v = c->op->writes >> (i < 31 ? i : 31) & 1 ? operand(f, a, i) : NULL;
         uint32_t val = v ? number_of(v, f->number) : NONE;
-        if (val == NONE || ebb__tape_kind_of(&f->now, val) != EBB__TAPE_MADE) continue;
-        if (f->now.left[val] == NONE) f->now.left[val] = f->now.n_ops;
-        number_new(f, v, EBB__TAPE_BECAME);
+        ebb__tape *t = tape_of(f);
+        if (val >= t->n_vals) continue;
+        if (ebb__tape_kind_of(t, val) != EBB__TAPE_MADE && !is_sum(f, a)) continue;
+        if (t->left[val] > f->n_ops) t->left[val] = f->n_ops;
+        brings(f, v, EBB__TAPE_BECAME, v->bytes);
     }
 }
 
@@ -236,7 +303,7 @@ static double next_of(void *user, uint32_t val)
 {
     const ebb__follow *f = user;
     if (!f->on) return EBB__NEXT_UNKNOWN;
-    return place_of(f, reader_after(f->on, val, f->now.n_ops - 1), val);
+    return place_of(f, reader_after(f->on, val, f->n_ops - 1), val);
 }
 
 /* From here on as f->on says, or as nobody says. */
@@ -292,26 +359,42 @@ static void tell(ebb__follow *f, const ebb__apply *a, uint32_t at)
     }
 }
 
+/* Which kept step the operation belongs to, if any; else it is recorded. */
+static void op_know(ebb__follow *f, const ebb__apply *a)
+{
+    ebb__learned *was = f->on;
+    const ebb__tape *t = was ? &was->tape : NULL;
+    f->hash = shapes_mix(f, a, reads_note(f, a, f->hash));
+    if (!t || f->n_ops >= t->n_ops || t->ops[f->n_ops].hash != f->hash)
+        f->on = f->n_ops && !was ? NULL : ebb__trace_cache_find(&f->cache, f->n_ops, f->hash);
+    if (f->on && f->on != was) left_watch(f);
+    if (f->on || !tape_begin(f, a, was)) return;
+    reads_record(f, a);
+}
+
 void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
 {
-    uint32_t at = f->now.n_ops;
-    ebb__learned *l = f->on;
-    if (room_for(f, a)) {
-        uint64_t hash = reads_note(f, a, at ? f->now.ops[at - 1].hash : 0);
-        hash = shapes_mix(&a->call, hash);
-        made_note(f, a);
-        ebb__tape_end(&f->now, hash, a->cost_ns, ebb__scope_is_rule());
-        ebb__left_now(f->ctx, at);
-        if (!l || at >= l->tape.n_ops || l->tape.ops[at].hash != hash)
-            l = ebb__trace_cache_find(&f->cache, at, hash);
-    } else {
-        l = NULL;
-    }
-    bool changes = l != f->on;
-    f->on = l;
-    if (!f->is_pressed && l) f->is_pressed = ebb__memory_evictions(f->ctx) != f->n_evictions;
-    if ((changes && f->tells) || (l && f->is_pressed && !f->tells)) telling_begin(f, at);
+    const ebb__learned *was = f->on;
+    if (f->is_short) return;
+    op_know(f, a);
+    if (!f->is_short) made_note(f, a);
+    if (f->on && f->n_vals != f->on->tape.ops[f->n_ops].vals) give_up(f);
+    if (!f->is_short && !f->on)
+        ebb__tape_end(&f->now, f->hash, a->cost_ns, ebb__scope_is_rule());
+    uint32_t at = f->n_ops++;
+    ebb__left_now(f->ctx, at);
+    if (!f->is_pressed) f->is_pressed = ebb__memory_evictions(f->ctx) != f->n_evictions;
+    if (f->tells ? f->on != was : f->on && f->is_pressed) telling_begin(f, at);
     if (f->tells) tell(f, a, at);
+}
+
+bool ebb__follow_refused(ebb__follow *f)
+{
+    if (!f->tells) return false;
+    f->on->is_shunned = f->on->is_planned = true;
+    give_up(f);
+    telling_begin(f, 0);
+    return true;
 }
 
 bool ebb__follow_tells(const ebb__follow *f)
@@ -336,26 +419,31 @@ static void telling_end(ebb__follow *f)
     ebb__memory_set_policy(f->ctx, NULL);
 }
 
-/* What earlier recordings could not see: a value given up is held on by those made from it. */
-static void left_join(ebb__tape *have, const ebb__tape *now)
+/* The step that has ended as a kept one; NULL: it is not kept. */
+static ebb__learned *step_keep(ebb__follow *f)
 {
-    for (uint32_t v = 0; v < have->n_vals; v++)
-        if (now->left[v] < have->left[v]) have->left[v] = now->left[v];
+    size_t most = part_of_budget(f, KEPT);
+    ebb__learned *l = f->on;
+    if (l && l->tape.n_ops == f->n_ops) {
+        f->n_known++;
+        return l;
+    }
+    if (l && !ebb__tape_copy(&f->now, f->ctx, part_of_budget(f, TABLES), &l->tape, f->n_ops))
+        return NULL;
+    l = ebb__trace_cache_same(&f->cache, f->n_ops, f->hash);
+    if (l) return l;
+    bool keeps = ++f->n_new <= MOST_NEW || f->n_new % TRY_EVERY < 2;
+    l = keeps ? ebb__trace_cache_add(&f->cache, f->ctx, &f->now, most, f->planning.of) : NULL;
+    if (l) l->n_seen = 0;
+    return l;
 }
 
 static ebb__learned *step_learn(ebb__follow *f)
 {
-    ebb__learned *l = ebb__trace_cache_same(&f->cache, &f->now);
-    if (l) {
-        l->n_seen++;
-        f->n_known += f->on == l;
-        left_join(&l->tape, &f->now);
-        ebb__trace_cache_use(&f->cache, l);
-    } else {
-        l = ebb__trace_cache_add(&f->cache, f->ctx, &f->now, part_of_budget(f, KEPT),
-                                 f->planning.of);
-    }
+    ebb__learned *l = step_keep(f);
     if (!l) return NULL;
+    if (l->n_seen++) f->n_new = 0;
+    ebb__trace_cache_use(&f->cache, l);
     ebb__step_use u;
     ebb__step_bytes(&u, f->ctx, f->number);
     size_t turn = f->bookkeeping > u.bookkeeping ? f->bookkeeping - u.bookkeeping : 0;
@@ -368,7 +456,8 @@ void ebb__follow_step(ebb__follow *f)
     double now = now_ns();
     telling_end(f);
     f->last = f->is_short ? NULL : step_learn(f);
-    f->n_steps++;
+    f->n_short = f->is_short ? f->n_short + 1 : 0;
+    if (f->on) ebb__tape_free(&f->now, f->ctx); /* it is not needed for steps like this */
     ebb__planning_step(&f->planning, f->ctx, f->last, now - f->started);
     ebb__memory_known(f->ctx, f->last ? f->last->smallest : 0);
     step_begin(f);

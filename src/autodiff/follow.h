@@ -15,6 +15,9 @@ ebb__follow *ebb__follow_create(ebb_context *ctx);
 void ebb__follow_destroy(ebb__follow *f);
 /* An operation has run and its results have their handles. */
 void ebb__follow_op(ebb__follow *f, const struct ebb__apply *a);
+/* An operation has found no room: the step is not followed any more, nor others like it. True: it
+ * was until now, and another try may do better. */
+bool ebb__follow_refused(ebb__follow *f);
 /* A backward begins. */
 void ebb__follow_turn(ebb__follow *f);
 /* A step ends. */

@@ -34,6 +34,7 @@ struct ebb__habit {
     ebb__follow *follow;                       /* under a budget, then nothing else is used */
     _Atomic(const ebb__thread_token *) thread; /* NULL: of the first operation */
     atomic_bool busy, ended;
+    bool pauses; /* its thread's */
 };
 
 static uint64_t mix(uint64_t hash, uint64_t x)
@@ -162,7 +163,7 @@ void ebb__habit_op(const ebb__apply *a)
     const ebb__call *c = &a->call;
     if (!enter(h)) return;
     if (h->follow) {
-        ebb__follow_op(h->follow, a);
+        if (!h->pauses) ebb__follow_op(h->follow, a);
         leave(h);
         return;
     }
@@ -262,6 +263,21 @@ void ebb__habit_step(ebb_context *ctx)
     else
         steps_turn(h);
     leave(h);
+}
+
+void ebb__habit_pause(ebb_context *ctx, bool pauses)
+{
+    ebb__habit *h = ebb__habit_of(ctx);
+    if (h && h->follow && atomic_load(&h->thread) == ebb__thread_self()) h->pauses = pauses;
+}
+
+bool ebb__habit_refused(ebb_context *ctx)
+{
+    ebb__habit *h = ebb__habit_of(ctx);
+    if (!h || !h->follow || !enter(h)) return false;
+    bool again = ebb__follow_refused(h->follow);
+    leave(h);
+    return again;
 }
 
 bool ebb__habit_tells(const ebb_context *ctx)

@@ -22,6 +22,10 @@ void ebb__habit_weigh(ebb_context *ctx);
 /* A backward that used its graph up has succeeded: a step ends. */
 void ebb__habit_step(ebb_context *ctx);
 
+/* Operations are none of the step's: they depend on what was given up. */
+void ebb__habit_pause(ebb_context *ctx, bool pauses);
+/* Under a budget: an operation has found no room; true: another try may. */
+bool ebb__habit_refused(ebb_context *ctx);
 /* Next uses are known from an earlier step, and it is this thread's. */
 bool ebb__habit_tells(const ebb_context *ctx);
 /* Zeros for any but the thread whose steps they are. */

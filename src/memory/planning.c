@@ -16,6 +16,7 @@ static const double share = 0.02, most_credit_ns = 1e8;
 enum {
     BYTES_PER_ITEM = 600, /* of the work, for an operation or a val */
     LITTLE = 32,          /* kept: at most this part of the budget */
+    FEW_RUNS = 10,        /* for the smallest budget */
     RUNS_AT_ONCE = 40,    /* worth the while, where nothing is kept */
     NS_PER_ITEM = 400     /* of a simulated run, before one was measured */
 };
@@ -63,25 +64,32 @@ static bool begin(ebb__planning *p, ebb_context *ctx, ebb__learned *l)
     ebb__trace_destroy(&trace);
     if (!p->has_program) return false;
     p->low = p->program.bottleneck ? p->program.bottleneck - 1 : 0;
-    p->high = l->smallest ? 0 : p->program.peak;
+    p->high = p->program.peak;
+    if (!l->has_smallest && p->low >= p->high) l->has_smallest = true;
     p->run_ns = NS_PER_ITEM * ((double)p->program.n_steps + p->program.n_vals);
     return true;
+}
+
+static void smallest_set(ebb__planning *p)
+{
+    uint64_t some_more = p->high / 100;
+    p->of->smallest = p->high + some_more + p->of->outside;
 }
 
 /* One halving. */
 static ebb_status smallest_look(ebb__planning *p)
 {
+    const double limit = 4;
     ebb__ghost_result r;
     uint64_t mid = p->low + (p->high - p->low) / 2, grain = p->program.peak / 200 + 1;
-    ebb__ghost_options o = {.budget = mid, .known_from = p->program.n_forward};
+    ebb__ghost_options o = {.budget = mid, .known_from = p->program.n_forward, .limit = limit};
     EBB_TRY(ebb__ghost_run(&r, &p->program, &o));
     if (r.end == EBB__GHOST_DONE)
         p->high = mid;
     else
         p->low = mid;
-    if (p->high - p->low > grain) return EBB_OK;
-    p->of->smallest = p->high + p->high / 100 + p->of->outside;
-    p->high = 0;
+    if (r.end == EBB__GHOST_DONE) smallest_set(p);
+    p->of->has_smallest = p->high - p->low <= grain;
     return EBB_OK;
 }
 
@@ -90,7 +98,7 @@ static bool piece(ebb__planning *p, ebb_context *ctx)
 {
     double from = now_ns();
     bool done = false, better = false;
-    if (p->high) {
+    if (!p->of->has_smallest) {
         if (smallest_look(p) != EBB_OK) return false;
         p->run_ns = now_ns() - from;
         return true;
@@ -116,7 +124,7 @@ static void work(ebb__planning *p, ebb_context *ctx, ebb__learned *l)
     double spent = now_ns() - from;
     p->credit -= spent;
     p->spent += spent;
-    if (!more || !keeps) l->is_planned = true;
+    if (!more || p->has_planner) l->is_planned = !more || !keeps;
     if (!more || !keeps) ebb__planning_end(p, ctx);
 }
 
@@ -128,7 +136,8 @@ void ebb__planning_step(ebb__planning *p, ebb_context *ctx, ebb__learned *l, dou
     if (p->of) l = p->of;
     if (!l || l->n_seen < 2 || l->is_planned || p->credit <= 0) return;
     double items = (double)l->tape.n_steps + l->tape.n_vals;
-    if (!is_kept(ctx, &l->tape) && p->credit < RUNS_AT_ONCE * NS_PER_ITEM * items) return;
+    int n_runs = is_kept(ctx, &l->tape) ? 0 : l->has_smallest ? RUNS_AT_ONCE : FEW_RUNS;
+    if (p->credit < n_runs * NS_PER_ITEM * items) return;
     ebb_error_get(&before);
     work(p, ctx, l);
     ebb__error_adopt(&before);

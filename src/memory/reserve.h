@@ -85,8 +85,8 @@ void ebb__table_free(ebb_context *ctx, void *p, size_t bytes);
 /* The context whose memory ctx uses, and its budget. */
 ebb_context *ebb__memory_owner(const ebb_context *ctx);
 size_t ebb__memory_budget(const ebb_context *ctx);
-/* From now on left[i], where it is UINT32_MAX, becomes the number told last once nobody holds the
- * value born as i of this step any more; n of them, read and written until the next call. */
+/* From now on left[i] becomes the number told last, if that is less, once nobody holds the value
+ * born as i of this step any more; n of them, read and written until the next call. */
 void ebb__left_watch(ebb_context *ctx, uint32_t step, uint32_t *left, uint32_t n);
 void ebb__left_now(ebb_context *ctx, uint32_t at);
 typedef struct ebb__step_use {
@@ -129,6 +129,7 @@ void ebb__saves_were_read(ebb__record *r, const double *after);
 /* ---- figures ----------------------------------------------------------------------------- */
 typedef struct ebb__room_stats {
     uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
+    size_t known_bytes; /* the least budget known to do for the last step; 0: none */
 } ebb__room_stats;
 void ebb__room_stats_get(ebb__room_stats *out, const ebb_context *ctx);
 void ebb__room_recomputed(ebb_context *ctx, uint64_t ns);

@@ -355,7 +355,8 @@ void ebb__room_stats_get(ebb__room_stats *out, const ebb_context *ctx)
     *out = (ebb__room_stats){.n_evictions = m->n_evictions,
                              .n_recomputes = m->n_recomputes,
                              .moved_bytes = m->moved_bytes,
-                             .recompute_ns = m->recompute_ns};
+                             .recompute_ns = m->recompute_ns,
+                             .known_bytes = m->planned_bytes};
     ebb__memory_leave_unchanged(m);
 }
 

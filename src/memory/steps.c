@@ -49,8 +49,9 @@ void ebb__left_now(ebb_context *ctx, uint32_t at)
 
 void ebb__left_note(ebb__memory *m, const ebb__big *b)
 {
-    if (b->born_id >= m->left_n || m->left_table[b->born_id] != UINT32_MAX) return;
-    m->left_table[b->born_id] = atomic_load_explicit(&m->left_now, memory_order_relaxed);
+    uint32_t now = atomic_load_explicit(&m->left_now, memory_order_relaxed);
+    if (b->born_id < m->left_n && m->left_table[b->born_id] > now)
+        m->left_table[b->born_id] = now;
 }
 
 static void next_put(ebb__big *b, double at)

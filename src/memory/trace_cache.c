@@ -74,6 +74,52 @@ bool ebb__tape_room(ebb__tape *t, ebb_context *ctx, size_t most, uint32_t links,
     return true;
 }
 
+void ebb__tape_clear(ebb__tape *t)
+{
+    t->n_ops = t->n_links = t->n_vals = t->n_steps = 0;
+    t->time = 0;
+}
+
+static uint32_t n_became(const ebb__tape *t, uint32_t first)
+{
+    uint32_t n = 0;
+    for (uint32_t v = first; v < t->n_vals; v++)
+        n += ebb__tape_kind_of(t, v) == EBB__TAPE_BECAME;
+    return n;
+}
+
+bool ebb__tape_copy(ebb__tape *t, ebb_context *ctx, size_t most, const ebb__tape *from,
+                    uint32_t n_ops)
+{
+    ebb__tape part = *from;
+    ebb__tape_clear(&part);
+    if (n_ops) {
+        const ebb__tape_op *last = &from->ops[n_ops - 1];
+        part.n_ops = n_ops;
+        part.n_links = last->links;
+        part.n_vals = last->vals;
+        part.n_steps = last->step + 1 + n_became(&part, n_ops > 1 ? last[-1].vals : 0);
+        part.time = last->time + last->cost;
+    }
+    ebb__tape_clear(t);
+    if (t->max_ops < n_ops || t->max_links < part.n_links || t->max_vals < part.n_vals) {
+        size_t links = part.n_links + part.n_links / 4, vals = part.n_vals + part.n_vals / 4;
+        ebb__tape more;
+        ebb__tape_free(t, ctx);
+        if (tables(&more, NULL, n_ops + n_ops / 4, links, vals) > most ||
+            !copy_make(&more, ctx, t, n_ops + n_ops / 4, links, vals))
+            return false;
+        *t = more;
+    }
+    ebb__tape own = *t;
+    *t = part;
+    t->ops = own.ops, t->links = own.links, t->sizes = own.sizes, t->left = own.left;
+    t->max_ops = own.max_ops, t->max_links = own.max_links, t->max_vals = own.max_vals;
+    t->block = own.block, t->block_bytes = own.block_bytes;
+    contents_copy(t, &part);
+    return true;
+}
+
 void ebb__tape_free(ebb__tape *t, ebb_context *ctx)
 {
     if (t->block) ebb__table_free(ctx, t->block, t->block_bytes);
@@ -92,11 +138,9 @@ uint32_t ebb__tape_val(ebb__tape *t, ebb__tape_kind kind, uint64_t bytes)
 void ebb__tape_end(ebb__tape *t, uint64_t hash, float cost, bool is_rule)
 {
     uint32_t first = t->n_ops ? t->ops[t->n_ops - 1].vals : 0;
-    uint32_t step = t->n_steps, after = 0;
-    for (uint32_t v = first; v < t->n_vals; v++) {
+    uint32_t step = t->n_steps;
+    for (uint32_t v = first; v < t->n_vals; v++)
         step += ebb__tape_kind_of(t, v) == EBB__TAPE_SOURCE;
-        after += ebb__tape_kind_of(t, v) == EBB__TAPE_BECAME;
-    }
     t->ops[t->n_ops++] = (ebb__tape_op){.hash = hash,
                                         .time = t->time,
                                         .cost = cost,
@@ -104,7 +148,7 @@ void ebb__tape_end(ebb__tape *t, uint64_t hash, float cost, bool is_rule)
                                         .vals = t->n_vals,
                                         .step = step & (UINT32_MAX >> 1),
                                         .is_rule = is_rule};
-    t->n_steps = step + 1 + after;
+    t->n_steps = step + 1 + n_became(t, first);
     t->time += cost;
 }
 
@@ -284,21 +328,18 @@ ebb__learned *ebb__trace_cache_find(const ebb__trace_cache *c, uint32_t at, uint
     ebb__learned *best = NULL;
     for (int i = 0; i < c->n; i++) {
         ebb__learned *l = c->items[i];
-        if (at < l->tape.n_ops && l->tape.ops[at].hash == hash &&
+        if (at < l->tape.n_ops && l->tape.ops[at].hash == hash && !l->is_shunned &&
             (!best || l->stamp > best->stamp))
             best = l;
     }
     return best;
 }
 
-ebb__learned *ebb__trace_cache_same(const ebb__trace_cache *c, const ebb__tape *t)
+ebb__learned *ebb__trace_cache_same(const ebb__trace_cache *c, uint32_t n_ops, uint64_t hash)
 {
-    for (int i = 0; i < c->n && t->n_ops; i++) {
-        const ebb__tape *have = &c->items[i]->tape;
-        if (have->n_ops == t->n_ops && have->n_vals == t->n_vals &&
-            have->n_links == t->n_links &&
-            have->ops[t->n_ops - 1].hash == t->ops[t->n_ops - 1].hash)
-            return c->items[i];
+    for (int i = 0; i < c->n && n_ops; i++) {
+        const ebb__tape *t = &c->items[i]->tape;
+        if (t->n_ops == n_ops && t->ops[n_ops - 1].hash == hash) return c->items[i];
     }
     return NULL;
 }

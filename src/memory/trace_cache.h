@@ -60,6 +60,10 @@ static inline ebb__tape_kind ebb__tape_kind_of(const ebb__tape *t, uint32_t val)
 /* Room for so many more of each, taken from the context where it does not come to more than
  * `most` bytes in all; false: there is none, and the tape is as it was. */
 bool ebb__tape_room(ebb__tape *t, ebb_context *ctx, size_t most, uint32_t links, uint32_t vals);
+/* The first n_ops operations of `from` become t's, which is empty; false: no room. */
+bool ebb__tape_copy(ebb__tape *t, ebb_context *ctx, size_t most, const ebb__tape *from,
+                    uint32_t n_ops);
+void ebb__tape_clear(ebb__tape *t); /* keeps the room */
 void ebb__tape_free(ebb__tape *t, ebb_context *ctx);
 /* Of the operation that ebb__tape_end completes; in the order of the kinds. Room is there. */
 uint32_t ebb__tape_val(ebb__tape *t, ebb__tape_kind kind, uint64_t bytes);
@@ -93,9 +97,11 @@ typedef struct ebb__learned {
     uint64_t stamp;
     uint32_t n_seen;
     bool is_planned;       /* the planner is through with it, or cannot do it */
+    bool is_shunned;       /* a step that followed it found no room */
     ebb__steps_plan *plan; /* NULL: none yet */
     uint64_t outside;      /* bytes in use beside its vals, at most */
     uint64_t smallest;     /* budget for all that is known to work; 0: not known */
+    bool has_smallest;     /* a smaller one was not found */
 } ebb__learned;
 
 enum { EBB__LEARNED_MAX = 8 };
@@ -107,8 +113,8 @@ typedef struct ebb__trace_cache {
 
 /* A kept step whose first operations, up to number `at`, have this hash: the one used last. */
 ebb__learned *ebb__trace_cache_find(const ebb__trace_cache *c, uint32_t at, uint64_t hash);
-/* The kept step that is t; NULL: there is none. */
-ebb__learned *ebb__trace_cache_same(const ebb__trace_cache *c, const ebb__tape *t);
+/* The kept step of n_ops operations whose last has this hash; NULL: there is none. */
+ebb__learned *ebb__trace_cache_same(const ebb__trace_cache *c, uint32_t n_ops, uint64_t hash);
 /* Keeps a copy of t, where it has at most `most` bytes and room can be made by forgetting others,
  * but not `spared`: those seen once first, then those not used for long. NULL: not kept. */
 ebb__learned *ebb__trace_cache_add(ebb__trace_cache *c, ebb_context *ctx, const ebb__tape *t,
