@@ -96,7 +96,7 @@ static void step_begin(ebb__follow *f)
 
 ebb__follow *ebb__follow_create(ebb_context *ctx)
 {
-    ebb__follow *f = ebb__table_alloc(ctx, sizeof *f);
+    ebb__follow *f = ebb__notes_alloc(ctx, sizeof *f);
     if (!f) return NULL;
     memset(f, 0, sizeof *f);
     f->ctx = ctx;
@@ -110,7 +110,7 @@ void ebb__follow_destroy(ebb__follow *f)
     if (!f) return;
     ebb_context *ctx = f->ctx;
     ebb__follow_end(f);
-    ebb__table_free(ctx, f, sizeof *f);
+    ebb__notes_free(ctx, f, sizeof *f);
 }
 
 /* ---- numbers ----------------------------------------------------------------------------- */

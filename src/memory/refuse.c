@@ -76,7 +76,7 @@ void ebb__memory_report_complete(ebb_context *ctx, ebb_budget_report *report)
     ebb__memory_enter(m);
     if (m->lower_bound > report->lower_bound_bytes) report->lower_bound_bytes = m->lower_bound;
     size_t known = m->planned_bytes && m->planned_bytes < m->known_bytes ? m->planned_bytes
-                                                                        : m->known_bytes;
+                                                                         : m->known_bytes;
     if (known >= report->lower_bound_bytes) report->smallest_known_bytes = known;
     ebb__memory_leave_unchanged(m);
     if (m->top->holders) m->top->holders(ctx, report);

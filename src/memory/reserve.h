@@ -80,8 +80,8 @@ void ebb__value_set_born(ebb__value *v, uint64_t born);
 /* ---- steps.c: for who learns from steps -------------------------------------------------- */
 /* A table of bookkeeping, counted, room made for it; NULL where there is none, without a failure
  * recorded. Not from inside the gate. */
-void *ebb__table_alloc(ebb_context *ctx, size_t bytes);
-void ebb__table_free(ebb_context *ctx, void *p, size_t bytes);
+void *ebb__notes_alloc(ebb_context *ctx, size_t bytes);
+void ebb__notes_free(ebb_context *ctx, void *p, size_t bytes);
 /* The context whose memory ctx uses, and its budget. */
 ebb_context *ebb__memory_owner(const ebb_context *ctx);
 size_t ebb__memory_budget(const ebb_context *ctx);

@@ -1,10 +1,11 @@
 /* steps.c - what who learns from a program's steps asks of the memory: tables inside the budget,
  * when nobody holds a value any more, what is in use beside a step's values.
  * SPDX-License-Identifier: MIT */
+#include "memory/mirror.h"
 #include "memory/reserve.h"
 #include "memory/room.h"
 
-void *ebb__table_alloc(ebb_context *ctx, size_t bytes)
+void *ebb__notes_alloc(ebb_context *ctx, size_t bytes)
 {
     ebb_error before;
     void *p = NULL;
@@ -14,7 +15,7 @@ void *ebb__table_alloc(ebb_context *ctx, size_t bytes)
     return NULL;
 }
 
-void ebb__table_free(ebb_context *ctx, void *p, size_t bytes)
+void ebb__notes_free(ebb_context *ctx, void *p, size_t bytes)
 {
     bool is_pooled = bytes <= EBB__POOL_MAX;
     if (!is_pooled) ebb__memory_enter(ctx->memory);
@@ -54,12 +55,6 @@ void ebb__left_note(ebb__memory *m, const ebb__big *b)
         m->left_table[b->born_id] = now;
 }
 
-static void next_put(ebb__big *b, double at)
-{
-    uint64_t ns = at >= 0 && at < 1e18 ? (uint64_t)at : 0;
-    atomic_store_explicit(&b->next_at, ns, memory_order_relaxed);
-}
-
 uint64_t ebb__memory_evictions(const ebb_context *ctx)
 {
     return __atomic_load_n(&ctx->memory->n_evictions, __ATOMIC_RELAXED);
@@ -85,35 +80,7 @@ void ebb__step_nexts_set(ebb_context *ctx, uint32_t step,
     ebb__memory *m = ctx->memory;
     ebb__memory_enter(m);
     for (ebb__big *b = m->all; b; b = b->next)
-        if (b->born_step == step) next_put(b, next(user, b->born_id));
+        if (b->born_step == step && ebb__mirror_has(m, b))
+            ebb__ledger_set_next(m->ledger, b->number, next(user, b->born_id));
     ebb__memory_leave_unchanged(m);
-}
-
-void ebb__memory_follow(ebb_context *ctx, bool follows)
-{
-    (void)ctx;
-    (void)follows;
-}
-void ebb__memory_axis(ebb_context *ctx, double at)
-{
-    (void)ctx;
-    (void)at;
-}
-double ebb__memory_position(const ebb_context *ctx)
-{
-    return (double)ebb__clock(ctx);
-}
-void ebb__memory_set_policy(ebb_context *ctx, const ebb__policy *p)
-{
-    (void)ctx;
-    (void)p;
-}
-void ebb__value_set_weight(ebb__value *v, float w)
-{
-    (void)v;
-    (void)w;
-}
-void ebb__value_set_next(ebb__value *v, double at)
-{
-    if (!v->tiny) next_put(ebb__big_of(v), at);
 }

@@ -39,7 +39,7 @@ static bool copy_make(ebb__tape *out, ebb_context *ctx, const ebb__tape *t, size
 {
     *out = *t;
     out->block_bytes = tables(out, NULL, ops, links, vals);
-    out->block = ebb__table_alloc(ctx, out->block_bytes);
+    out->block = ebb__notes_alloc(ctx, out->block_bytes);
     if (!out->block) return false;
     tables(out, out->block, ops, links, vals);
     contents_copy(out, t);
@@ -122,7 +122,7 @@ bool ebb__tape_copy(ebb__tape *t, ebb_context *ctx, size_t most, const ebb__tape
 
 void ebb__tape_free(ebb__tape *t, ebb_context *ctx)
 {
-    if (t->block) ebb__table_free(ctx, t->block, t->block_bytes);
+    if (t->block) ebb__notes_free(ctx, t->block, t->block_bytes);
     *t = (ebb__tape){0};
 }
 
@@ -242,7 +242,7 @@ static void readers_find(ebb__learned *l)
 static void plan_free(ebb__learned *l, ebb_context *ctx)
 {
     if (!l->plan) return;
-    ebb__table_free(ctx, l->plan->block, l->plan->block_bytes);
+    ebb__notes_free(ctx, l->plan->block, l->plan->block_bytes);
     l->plan = NULL;
 }
 
@@ -250,18 +250,18 @@ static void learned_free(ebb__learned *l, ebb_context *ctx)
 {
     plan_free(l, ctx);
     ebb__tape_free(&l->tape, ctx);
-    if (l->block) ebb__table_free(ctx, l->block, l->block_bytes);
-    ebb__table_free(ctx, l, sizeof *l);
+    if (l->block) ebb__notes_free(ctx, l->block, l->block_bytes);
+    ebb__notes_free(ctx, l, sizeof *l);
 }
 
 static ebb__learned *learned_make(ebb_context *ctx, const ebb__tape *t)
 {
-    ebb__learned *l = ebb__table_alloc(ctx, sizeof *l);
+    ebb__learned *l = ebb__notes_alloc(ctx, sizeof *l);
     if (!l) return NULL;
     *l = (ebb__learned){.n_seen = 1};
     l->block_bytes = ((size_t)t->n_links + t->n_vals) * sizeof *l->next;
     if (copy_make(&l->tape, ctx, t, t->n_ops, t->n_links, t->n_vals))
-        l->block = ebb__table_alloc(ctx, l->block_bytes);
+        l->block = ebb__notes_alloc(ctx, l->block_bytes);
     if (!l->block) {
         learned_free(l, ctx);
         return NULL;
@@ -373,7 +373,7 @@ bool ebb__learned_plan(ebb__learned *l, ebb_context *ctx, const ebb__planner *pl
     size_t bytes =
         sizeof(ebb__steps_plan) + axis + weights + 2 * (size_t)n_early * sizeof(uint32_t);
     plan_free(l, ctx);
-    ebb__steps_plan *plan = ebb__table_alloc(ctx, bytes);
+    ebb__steps_plan *plan = ebb__notes_alloc(ctx, bytes);
     if (!plan) return false;
     *plan = (ebb__steps_plan){.policy = planner->best.policy,
                               .axis = (double *)(plan + 1),

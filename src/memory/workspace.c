@@ -59,7 +59,7 @@ bool ebb__workspace_make(ebb__workspace *w, ebb_context *ctx, size_t bytes)
 {
     *w = (ebb__workspace){0};
     size_t all = rounded(bytes) + GRAIN;
-    w->block = ebb__table_alloc(ctx, all);
+    w->block = ebb__notes_alloc(ctx, all);
     if (!w->block) return false;
     w->block_bytes = all;
     w->holes = (hole *)(void *)(((uintptr_t)w->block + GRAIN - 1) & ~(uintptr_t)(GRAIN - 1));
@@ -69,7 +69,7 @@ bool ebb__workspace_make(ebb__workspace *w, ebb_context *ctx, size_t bytes)
 
 void ebb__workspace_free(ebb__workspace *w, ebb_context *ctx)
 {
-    if (w->block) ebb__table_free(ctx, w->block, w->block_bytes);
+    if (w->block) ebb__notes_free(ctx, w->block, w->block_bytes);
     *w = (ebb__workspace){0};
 }
 
