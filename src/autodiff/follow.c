@@ -39,7 +39,10 @@ struct ebb__follow {
     bool is_short;   /* there was no room for all of the step */
     bool is_pressed; /* values were given up in the step before */
     bool tells;
-    double base; /* where the axis of the followed step begins */
+    ebb__how how;          /* the step is done */
+    bool is_mixed;         /* not all of it */
+    double recompute_cost; /* when it began */
+    double base;           /* where the axis of the followed step begins */
     uint32_t next_early;
     uint64_t n_evictions;    /* when the step began */
     size_t bookkeeping;      /* when its backward began */
@@ -59,6 +62,13 @@ static double now_ns(void)
 static size_t part_of_budget(const ebb__follow *f, size_t part)
 {
     return ebb__memory_budget(f->ctx) / part;
+}
+
+static double recompute_cost(const ebb__follow *f)
+{
+    ebb__room_stats s;
+    ebb__room_stats_get(&s, f->ctx);
+    return s.recompute_cost;
 }
 
 /* What the step is so far. */
@@ -83,6 +93,9 @@ static void step_begin(ebb__follow *f)
     f->n_ops = f->n_vals = 0;
     f->hash = 0;
     f->is_short = f->n_short % TRY_EVERY > 2;
+    f->how = EBB__HOW_ALONE;
+    f->is_mixed = false;
+    f->recompute_cost = recompute_cost(f);
     f->tells = false;
     f->on = NULL;
     f->bookkeeping = 0;
@@ -263,9 +276,9 @@ static void made_note(ebb__follow *f, const ebb__apply *a)
 }
 
 /* ---- following --------------------------------------------------------------------------- */
-static double axis_at(const ebb__learned *l, uint32_t step, double time)
+static double axis_at(const ebb__follow *f, uint32_t step, double time)
 {
-    return l->plan ? l->plan->axis[step] : time;
+    return f->how == EBB__HOW_PLANNED ? f->on->plan->axis[step] : time;
 }
 
 /* Where operation `reader` of the followed step begins. */
@@ -273,16 +286,16 @@ static double place_of(const ebb__follow *f, uint32_t reader, uint32_t val)
 {
     const ebb__tape *t = &f->on->tape;
     if (reader < t->n_ops)
-        return f->base + axis_at(f->on, t->ops[reader].step, t->ops[reader].time);
+        return f->base + axis_at(f, t->ops[reader].step, t->ops[reader].time);
     bool is_kept = val < t->n_vals && t->left[val] == EBB__TAPE_KEPT;
-    return is_kept ? f->base + axis_at(f->on, t->n_steps, t->time) : EBB__NEXT_NONE;
+    return is_kept ? f->base + axis_at(f, t->n_steps, t->time) : EBB__NEXT_NONE;
 }
 
 /* Where the operation that has just run ends. */
 static double here(const ebb__follow *f, uint32_t at)
 {
     const ebb__tape_op *op = &f->on->tape.ops[at];
-    return axis_at(f->on, op->step + 1, op->time + op->cost);
+    return axis_at(f, op->step + 1, op->time + op->cost);
 }
 
 /* Who reads val first after operation `at`. */
@@ -302,19 +315,24 @@ static uint32_t reader_after(const ebb__learned *l, uint32_t val, uint32_t at)
 static double next_of(void *user, uint32_t val)
 {
     const ebb__follow *f = user;
-    if (!f->on) return EBB__NEXT_UNKNOWN;
+    if (!f->tells) return EBB__NEXT_UNKNOWN;
     return place_of(f, reader_after(f->on, val, f->n_ops - 1), val);
 }
 
 /* From here on as f->on says, or as nobody says. */
 static void telling_begin(ebb__follow *f, uint32_t at)
 {
-    f->tells = f->on != NULL;
+    ebb__how how = f->on ? ebb__learned_how(f->on) : EBB__HOW_ALONE;
+    if (at && how != f->how) f->is_mixed = true;
+    bool told = f->tells;
+    f->how = how;
+    f->tells = how != EBB__HOW_ALONE;
+    if (!told && !f->tells) return;
     f->next_early = 0;
     ebb__memory_follow(f->ctx, f->tells);
     ebb__memory_axis(f->ctx, NAN);
     if (f->tells) f->base = ebb__memory_position(f->ctx) - here(f, at);
-    ebb__memory_set_policy(f->ctx, f->tells && f->on->plan ? &f->on->plan->policy : NULL);
+    ebb__memory_set_policy(f->ctx, how == EBB__HOW_PLANNED ? &f->on->plan->policy : NULL);
     ebb__step_nexts_set(f->ctx, f->number, next_of, f);
 }
 
@@ -336,7 +354,8 @@ static void made_tell(const ebb__follow *f, ebb__value *v)
     uint32_t val = is_seen(f, v) ? number_of(v, f->number) : NONE;
     if (val >= l->tape.n_vals || !ebb__recipe_of(v)) return;
     ebb__value_set_next(v, place_of(f, l->first[val], val));
-    if (l->plan && l->plan->weights) ebb__value_set_weight(v, l->plan->weights[val]);
+    if (f->how == EBB__HOW_PLANNED && l->plan->weights)
+        ebb__value_set_weight(v, l->plan->weights[val]);
 }
 
 static void tell(ebb__follow *f, const ebb__apply *a, uint32_t at)
@@ -352,7 +371,8 @@ static void tell(ebb__follow *f, const ebb__apply *a, uint32_t at)
         if (reader != at && ebb__recipe_of(v)) ebb__value_set_next(v, place_of(f, reader, val));
     }
     for (int32_t i = 0; i < a->call.n_out + a->call.n_aux; i++) made_tell(f, a->made[i]);
-    for (; l->plan && f->next_early < l->plan->n_early; f->next_early++) {
+    if (f->how != EBB__HOW_PLANNED) return;
+    for (; f->next_early < l->plan->n_early; f->next_early++) {
         const uint32_t *pair = l->plan->early + 2 * (size_t)f->next_early;
         if (pair[0] > step) break;
         if (pair[0] == step) early_drop(f, a, pair[1]);
@@ -383,15 +403,17 @@ void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
         ebb__tape_end(&f->now, f->hash, a->cost_ns, ebb__scope_is_rule());
     uint32_t at = f->n_ops++;
     ebb__left_now(f->ctx, at);
+    bool was_pressed = f->is_pressed;
     if (!f->is_pressed) f->is_pressed = ebb__memory_evictions(f->ctx) != f->n_evictions;
-    if (f->tells ? f->on != was : f->on && f->is_pressed) telling_begin(f, at);
+    bool begins = f->is_pressed && (at == 0 || !was_pressed) && f->on;
+    if (begins || (f->on != was && at && f->is_pressed)) telling_begin(f, at);
     if (f->tells) tell(f, a, at);
 }
 
 bool ebb__follow_refused(ebb__follow *f)
 {
     if (!f->tells) return false;
-    f->on->is_shunned = f->on->is_planned = true;
+    f->on->extra[f->how] = (double)INFINITY;
     give_up(f);
     telling_begin(f, 0);
     return true;
@@ -444,6 +466,7 @@ static ebb__learned *step_learn(ebb__follow *f)
     if (!l) return NULL;
     if (l->n_seen++) f->n_new = 0;
     ebb__trace_cache_use(&f->cache, l);
+    if (!f->is_mixed) l->extra[f->how] = recompute_cost(f) - f->recompute_cost;
     ebb__step_use u;
     ebb__step_bytes(&u, f->ctx, f->number);
     size_t turn = f->bookkeeping > u.bookkeeping ? f->bookkeeping - u.bookkeeping : 0;

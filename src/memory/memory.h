@@ -103,6 +103,7 @@ struct ebb__memory {
     double position;
     atomic_uint n_maps; /* by users, of values of this memory */
     uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
+    double recompute_cost;
     size_t lower_bound,
         known_bytes;      /* the largest working set seen; a budget that has served */
     size_t planned_bytes; /* one that would, as simulated; 0: not known */

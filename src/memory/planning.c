@@ -63,17 +63,19 @@ static bool begin(ebb__planning *p, ebb_context *ctx, ebb__learned *l)
     p->has_program = ebb__program_create(&p->program, &p->allocator, &trace) == EBB_OK;
     ebb__trace_destroy(&trace);
     if (!p->has_program) return false;
-    p->low = p->program.bottleneck ? p->program.bottleneck - 1 : 0;
-    p->high = p->program.peak;
-    if (!l->has_smallest && p->low >= p->high) l->has_smallest = true;
+    if (!l->high) {
+        l->low = p->program.bottleneck ? p->program.bottleneck - 1 : 0;
+        l->high = p->program.peak;
+        l->has_smallest = l->low >= l->high;
+    }
     p->run_ns = NS_PER_ITEM * ((double)p->program.n_steps + p->program.n_vals);
     return true;
 }
 
 static void smallest_set(ebb__planning *p)
 {
-    uint64_t some_more = p->high / 100;
-    p->of->smallest = p->high + some_more + p->of->outside;
+    uint64_t some_more = p->of->high / 100;
+    p->of->smallest = p->of->high + some_more + p->of->outside;
 }
 
 /* One halving. */
@@ -81,23 +83,30 @@ static ebb_status smallest_look(ebb__planning *p)
 {
     const double limit = 4;
     ebb__ghost_result r;
-    uint64_t mid = p->low + (p->high - p->low) / 2, grain = p->program.peak / 200 + 1;
+    ebb__learned *l = p->of;
+    uint64_t mid = l->low + (l->high - l->low) / 2, grain = p->program.peak / 200 + 1;
     ebb__ghost_options o = {.budget = mid, .known_from = p->program.n_forward, .limit = limit};
     EBB_TRY(ebb__ghost_run(&r, &p->program, &o));
-    if (r.end == EBB__GHOST_DONE)
-        p->high = mid;
-    else
-        p->low = mid;
-    if (r.end == EBB__GHOST_DONE) smallest_set(p);
-    p->of->has_smallest = p->high - p->low <= grain;
+    bool works = r.end == EBB__GHOST_DONE;
+    *(works ? &l->high : &l->low) = mid;
+    if (works) smallest_set(p);
+    l->has_smallest = l->high - l->low <= grain;
     return EBB_OK;
+}
+
+/* The first candidates do without next uses: nothing is followed before there is one with. */
+static bool is_better(const ebb__planning *p)
+{
+    const ebb__planner *n = &p->planner;
+    return n->candidate > 3 && n->best.result.end == EBB__GHOST_DONE &&
+           (!p->of->plan || n->best.result.cost < p->of->plan->cost);
 }
 
 /* False: there is nothing left to do, or no memory to do it in. */
 static bool piece(ebb__planning *p, ebb_context *ctx)
 {
     double from = now_ns();
-    bool done = false, better = false;
+    bool done = false;
     if (!p->of->has_smallest) {
         if (smallest_look(p) != EBB_OK) return false;
         p->run_ns = now_ns() - from;
@@ -106,25 +115,28 @@ static bool piece(ebb__planning *p, ebb_context *ctx)
     uint64_t room = room_of(ctx, p->of);
     if (!p->has_planner)
         p->has_planner = ebb__planner_create(&p->planner, &p->program, room) == EBB_OK;
-    if (!p->has_planner) return false;
-    double before = p->planner.best.result.cost;
-    if (ebb__planner_work(&done, &p->planner, 1) != EBB_OK) return false;
-    better = p->planner.best.result.cost < before;
-    if (better && p->planner.candidate > 4 && !ebb__learned_plan(p->of, ctx, &p->planner))
-        return false;
+    if (!p->has_planner || ebb__planner_work(&done, &p->planner, 1) != EBB_OK) return false;
+    if (is_better(p) && !ebb__learned_plan(p->of, ctx, &p->planner)) return false;
     p->run_ns = now_ns() - from;
     return !done;
+}
+
+static double time_at_once(const ebb__learned *l, int n_runs)
+{
+    return n_runs * NS_PER_ITEM * ((double)l->tape.n_steps + l->tape.n_vals);
 }
 
 static void work(ebb__planning *p, ebb_context *ctx, ebb__learned *l)
 {
     bool keeps = is_kept(ctx, &l->tape), more = p->of || begin(p, ctx, l);
+    bool plans = keeps || p->credit >= time_at_once(l, RUNS_AT_ONCE);
     double from = now_ns(), until = from + p->credit;
-    while (more && now_ns() + p->run_ns <= until) more = piece(p, ctx);
+    while (more && (plans || !l->has_smallest) && now_ns() + p->run_ns <= until)
+        more = piece(p, ctx);
     double spent = now_ns() - from;
     p->credit -= spent;
     p->spent += spent;
-    if (!more || p->has_planner) l->is_planned = !more || !keeps;
+    l->is_planned = !more || (!keeps && p->has_planner);
     if (!more || !keeps) ebb__planning_end(p, ctx);
 }
 
@@ -135,9 +147,9 @@ void ebb__planning_step(ebb__planning *p, ebb_context *ctx, ebb__learned *l, dou
     if (p->credit > most_credit_ns) p->credit = most_credit_ns;
     if (p->of) l = p->of;
     if (!l || l->n_seen < 2 || l->is_planned || p->credit <= 0) return;
-    double items = (double)l->tape.n_steps + l->tape.n_vals;
-    int n_runs = is_kept(ctx, &l->tape) ? 0 : l->has_smallest ? RUNS_AT_ONCE : FEW_RUNS;
-    if (p->credit < n_runs * NS_PER_ITEM * items) return;
+    if (!is_kept(ctx, &l->tape) &&
+        p->credit < time_at_once(l, l->has_smallest ? RUNS_AT_ONCE : FEW_RUNS))
+        return;
     ebb_error_get(&before);
     work(p, ctx, l);
     ebb__error_adopt(&before);

@@ -258,7 +258,7 @@ static ebb__learned *learned_make(ebb_context *ctx, const ebb__tape *t)
 {
     ebb__learned *l = ebb__notes_alloc(ctx, sizeof *l);
     if (!l) return NULL;
-    *l = (ebb__learned){.n_seen = 1};
+    *l = (ebb__learned){.extra = {-1, -1, -1}};
     l->block_bytes = ((size_t)t->n_links + t->n_vals) * sizeof *l->next;
     if (copy_make(&l->tape, ctx, t, t->n_ops, t->n_links, t->n_vals))
         l->block = ebb__notes_alloc(ctx, l->block_bytes);
@@ -328,7 +328,7 @@ ebb__learned *ebb__trace_cache_find(const ebb__trace_cache *c, uint32_t at, uint
     ebb__learned *best = NULL;
     for (int i = 0; i < c->n; i++) {
         ebb__learned *l = c->items[i];
-        if (at < l->tape.n_ops && l->tape.ops[at].hash == hash && !l->is_shunned &&
+        if (at < l->tape.n_ops && l->tape.ops[at].hash == hash &&
             (!best || l->stamp > best->stamp))
             best = l;
     }
@@ -342,6 +342,17 @@ ebb__learned *ebb__trace_cache_same(const ebb__trace_cache *c, uint32_t n_ops, u
         if (t->n_ops == n_ops && t->ops[n_ops - 1].hash == hash) return c->items[i];
     }
     return NULL;
+}
+
+ebb__how ebb__learned_how(const ebb__learned *l)
+{
+    if (l->plan && l->extra[EBB__HOW_PLANNED] < 0) return EBB__HOW_PLANNED;
+    if (l->extra[EBB__HOW_KNOWN] < 0) return EBB__HOW_KNOWN;
+    ebb__how best = l->plan ? EBB__HOW_PLANNED : EBB__HOW_KNOWN;
+    if (l->extra[EBB__HOW_KNOWN] < l->extra[best]) best = EBB__HOW_KNOWN;
+    double alone = l->extra[EBB__HOW_ALONE];
+    return (alone >= 0 && alone < l->extra[best]) || isinf(l->extra[best]) ? EBB__HOW_ALONE
+                                                                           : best;
 }
 
 void ebb__trace_cache_destroy(ebb__trace_cache *c, ebb_context *ctx)
@@ -387,5 +398,6 @@ bool ebb__learned_plan(ebb__learned *l, ebb_context *ctx, const ebb__planner *pl
     plan->early = (uint32_t *)(rest + weights);
     early_put(plan->early, planner);
     l->plan = plan;
+    l->extra[EBB__HOW_PLANNED] = -1;
     return true;
 }

@@ -88,6 +88,12 @@ typedef struct ebb__steps_plan {
     size_t block_bytes;
 } ebb__steps_plan;
 
+typedef enum ebb__how {
+    EBB__HOW_ALONE,   /* next uses known in the backward, as the engine sets them */
+    EBB__HOW_KNOWN,   /* all next uses known */
+    EBB__HOW_PLANNED, /* as planned */
+    EBB__HOW_MAX
+} ebb__how;
 typedef struct ebb__learned {
     ebb__tape tape;  /* as large as it is */
     uint32_t *next;  /* per link: the operation that reads the val next; NONE */
@@ -96,12 +102,15 @@ typedef struct ebb__learned {
     size_t block_bytes;
     uint64_t stamp;
     uint32_t n_seen;
-    bool is_planned;       /* the planner is through with it, or cannot do it */
-    bool is_shunned;       /* a step that followed it found no room */
+    bool is_planned; /* the planner is through with it, or cannot do it */
+    /* What was run again in a whole step, by how victims were chosen; below 0: not known yet,
+     * INFINITY: it found no room. */
+    double extra[EBB__HOW_MAX];
     ebb__steps_plan *plan; /* NULL: none yet */
     uint64_t outside;      /* bytes in use beside its vals, at most */
     uint64_t smallest;     /* budget for all that is known to work; 0: not known */
-    bool has_smallest;     /* a smaller one was not found */
+    uint64_t low, high; /* for its vals: what does not work, and what does; high 0: not begun */
+    bool has_smallest;  /* they are as good as one */
 } ebb__learned;
 
 enum { EBB__LEARNED_MAX = 8 };
@@ -120,6 +129,8 @@ ebb__learned *ebb__trace_cache_same(const ebb__trace_cache *c, uint32_t n_ops, u
 ebb__learned *ebb__trace_cache_add(ebb__trace_cache *c, ebb_context *ctx, const ebb__tape *t,
                                    size_t most, const ebb__learned *spared);
 void ebb__trace_cache_use(ebb__trace_cache *c, ebb__learned *l);
+/* How a step like this one is best done: what was not tried yet, then what cost least. */
+ebb__how ebb__learned_how(const ebb__learned *l);
 void ebb__trace_cache_destroy(ebb__trace_cache *c, ebb_context *ctx);
 /* The planner's best becomes the step's plan. False: no room for it. */
 bool ebb__learned_plan(ebb__learned *l, ebb_context *ctx, const ebb__planner *planner);
