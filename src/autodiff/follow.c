@@ -21,8 +21,8 @@
 
 enum {
     NONE = EBB__TAPE_NONE,
-    TABLES = 32,    /* a step under way takes at most this part of the budget */
-    KEPT = 16,      /* those that are kept, in all */
+    TABLES = 16,    /* a step under way takes at most this part of the budget */
+    KEPT = 10,      /* those that are kept, in all */
     MOST_NEW = 24,  /* so many steps after another may be unlike all before, */
     TRY_EVERY = 32, /* then two of so many are kept; and where there is no room, one recorded */
 };
@@ -479,6 +479,7 @@ void ebb__follow_step(ebb__follow *f)
     double now = now_ns();
     telling_end(f);
     f->last = f->is_short ? NULL : step_learn(f);
+    ebb__trace_cache_turn(&f->cache, f->ctx, f->planning.of);
     f->n_short = f->is_short ? f->n_short + 1 : 0;
     if (f->on) ebb__tape_free(&f->now, f->ctx); /* it is not needed for steps like this */
     ebb__planning_step(&f->planning, f->ctx, f->last, now - f->started);

@@ -320,7 +320,17 @@ ebb__learned *ebb__trace_cache_add(ebb__trace_cache *c, ebb_context *ctx, const 
 
 void ebb__trace_cache_use(ebb__trace_cache *c, ebb__learned *l)
 {
-    l->stamp = ++c->stamp;
+    l->stamp = c->stamp;
+}
+
+void ebb__trace_cache_turn(ebb__trace_cache *c, ebb_context *ctx, const ebb__learned *spared)
+{
+    c->stamp++;
+    for (int i = c->n; i-- > 0;) {
+        const ebb__learned *l = c->items[i];
+        bool is_old = c->stamp - l->stamp > EBB__LEARNED_MAX;
+        if (l->n_seen < 2 && is_old && l != spared) forget(c, ctx, i);
+    }
 }
 
 ebb__learned *ebb__trace_cache_find(const ebb__trace_cache *c, uint32_t at, uint64_t hash)

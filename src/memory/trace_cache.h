@@ -117,7 +117,7 @@ enum { EBB__LEARNED_MAX = 8 };
 typedef struct ebb__trace_cache {
     ebb__learned *items[EBB__LEARNED_MAX];
     int n;
-    uint64_t stamp;
+    uint64_t stamp; /* steps so far */
 } ebb__trace_cache;
 
 /* A kept step whose first operations, up to number `at`, have this hash: the one used last. */
@@ -129,6 +129,9 @@ ebb__learned *ebb__trace_cache_same(const ebb__trace_cache *c, uint32_t n_ops, u
 ebb__learned *ebb__trace_cache_add(ebb__trace_cache *c, ebb_context *ctx, const ebb__tape *t,
                                    size_t most, const ebb__learned *spared);
 void ebb__trace_cache_use(ebb__trace_cache *c, ebb__learned *l);
+/* A step has ended: those that were seen once and not again for a while are forgotten, but not
+ * `spared`. */
+void ebb__trace_cache_turn(ebb__trace_cache *c, ebb_context *ctx, const ebb__learned *spared);
 /* How a step like this one is best done: what was not tried yet, then what cost least. */
 ebb__how ebb__learned_how(const ebb__learned *l);
 void ebb__trace_cache_destroy(ebb__trace_cache *c, ebb_context *ctx);
