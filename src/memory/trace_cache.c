@@ -375,9 +375,9 @@ static uint32_t early_put(uint32_t *out, const ebb__planner *planner)
 {
     const ebb__program *p = planner->p;
     uint32_t n = 0;
-    for (uint32_t s = 0; s < p->n_steps && planner->best.is_weighted; s++)
+    for (uint32_t s = 0; s < p->n_steps && planner->best.is_advised; s++)
         for (uint32_t k = p->steps[s].in; k < p->steps[s].out + p->steps[s].n_out; k++) {
-            if (!planner->best.early[k]) continue;
+            if (!(planner->best.advice.early[k] & EBB__ACT_DROP)) continue;
             if (out) out[2 * n] = s;
             if (out) out[2 * n + 1] = p->links[k];
             n++;
@@ -390,7 +390,7 @@ bool ebb__learned_plan(ebb__learned *l, ebb_context *ctx, const ebb__planner *pl
     const ebb__program *p = planner->p;
     uint32_t n_early = early_put(NULL, planner);
     size_t axis = ((size_t)p->n_steps + 1) * sizeof(double);
-    size_t weights = planner->best.is_weighted ? p->n_vals * sizeof(float) : 0;
+    size_t weights = planner->best.is_advised ? p->n_vals * sizeof(float) : 0;
     size_t bytes =
         sizeof(ebb__steps_plan) + axis + weights + 2 * (size_t)n_early * sizeof(uint32_t);
     plan_free(l, ctx);
@@ -404,7 +404,7 @@ bool ebb__learned_plan(ebb__learned *l, ebb_context *ctx, const ebb__planner *pl
                               .block_bytes = bytes};
     char *rest = (char *)plan->axis + axis;
     memcpy(plan->axis, planner->best.axis, axis);
-    if (weights) plan->weights = memcpy(rest, planner->best.weights, weights);
+    if (weights) plan->weights = memcpy(rest, planner->best.advice.weights, weights);
     plan->early = (uint32_t *)(rest + weights);
     early_put(plan->early, planner);
     l->plan = plan;
