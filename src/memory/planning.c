@@ -11,7 +11,8 @@
 
 #include <time.h>
 
-static const double share = 0.02, most_credit_ns = 1e8;
+/* Of the time of all steps, of that of one; and what may be saved up. */
+static const double share = 0.02, share_at_once = 0.2, most_credit_ns = 2e8;
 
 enum {
     BYTES_PER_ITEM = 600, /* of the work, for an operation or a val */
@@ -68,7 +69,6 @@ static bool begin(ebb__planning *p, ebb_context *ctx, ebb__learned *l)
         l->high = p->program.peak;
         l->has_smallest = l->low >= l->high;
     }
-    p->run_ns = NS_PER_ITEM * ((double)p->program.n_steps + p->program.n_vals);
     return true;
 }
 
@@ -105,38 +105,44 @@ static bool is_better(const ebb__planning *p)
 /* False: there is nothing left to do, or no memory to do it in. */
 static bool piece(ebb__planning *p, ebb_context *ctx)
 {
-    double from = now_ns();
     bool done = false;
     if (!p->of->has_smallest) {
-        if (smallest_look(p) != EBB_OK) return false;
-        p->run_ns = now_ns() - from;
-        return true;
+        return smallest_look(p) == EBB_OK;
     }
     uint64_t room = room_of(ctx, p->of);
     if (!p->has_planner)
         p->has_planner = ebb__planner_create(&p->planner, &p->program, room) == EBB_OK;
     if (!p->has_planner || ebb__planner_work(&done, &p->planner, 1) != EBB_OK) return false;
     if (is_better(p) && !ebb__learned_plan(p->of, ctx, &p->planner)) return false;
-    p->run_ns = now_ns() - from;
     return !done;
 }
 
-static double time_at_once(const ebb__learned *l, int n_runs)
+static double items_of(const ebb__learned *l)
 {
-    return n_runs * NS_PER_ITEM * ((double)l->tape.n_steps + l->tape.n_vals);
+    return (double)l->tape.n_steps + l->tape.n_vals;
 }
 
-static void work(ebb__planning *p, ebb_context *ctx, ebb__learned *l)
+/* Of so many simulated runs. */
+static double time_of(const ebb__planning *p, const ebb__learned *l, int n_runs)
+{
+    return n_runs * items_of(l) * (p->item_ns > 0 ? p->item_ns : NS_PER_ITEM);
+}
+
+static void work(ebb__planning *p, ebb_context *ctx, ebb__learned *l, double most_ns)
 {
     bool keeps = is_kept(ctx, &l->tape), more = p->of || begin(p, ctx, l);
-    bool plans = keeps || p->credit >= time_at_once(l, RUNS_AT_ONCE);
-    double from = now_ns(), until = from + p->credit;
-    while (more && (plans || !l->has_smallest) && now_ns() + p->run_ns <= until)
+    bool plans = keeps || p->credit >= time_of(p, l, RUNS_AT_ONCE);
+    double from = now_ns(), until = from + (keeps ? fmin(most_ns, p->credit) : p->credit);
+    while (more && (plans || !l->has_smallest) && now_ns() + time_of(p, l, 1) <= until) {
+        double begun = now_ns();
         more = piece(p, ctx);
+        p->item_ns = (now_ns() - begun) / items_of(l);
+    }
     double spent = now_ns() - from;
     p->credit -= spent;
     p->spent += spent;
-    l->is_planned = !more || (!keeps && p->has_planner);
+    bool is_through = !keeps && p->has_planner && p->planner.candidate > FEW_RUNS;
+    l->is_planned = !more || is_through;
     if (!more || !keeps) ebb__planning_end(p, ctx);
 }
 
@@ -148,9 +154,9 @@ void ebb__planning_step(ebb__planning *p, ebb_context *ctx, ebb__learned *l, dou
     if (p->of) l = p->of;
     if (!l || l->n_seen < 2 || l->is_planned || p->credit <= 0) return;
     if (!is_kept(ctx, &l->tape) &&
-        p->credit < time_at_once(l, l->has_smallest ? RUNS_AT_ONCE : FEW_RUNS))
+        p->credit < time_of(p, l, l->has_smallest ? RUNS_AT_ONCE : FEW_RUNS))
         return;
     ebb_error_get(&before);
-    work(p, ctx, l);
+    work(p, ctx, l, share_at_once * step_ns);
     ebb__error_adopt(&before);
 }

@@ -20,7 +20,7 @@ typedef struct ebb__planning {
     bool has_program, has_planner;
     uint64_t low, high;   /* budgets that do not work, and work; high 0: found, or none */
     double credit, spent; /* ns */
-    double run_ns;        /* what a simulated run takes */
+    double item_ns;       /* what a piece of work took last, by operation and val */
 } ebb__planning;
 
 /* A step that took so long has ended, and was this one (NULL: not kept). */
