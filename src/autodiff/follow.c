@@ -47,6 +47,7 @@ struct ebb__follow {
     uint64_t n_evictions;    /* when the step began */
     size_t bookkeeping;      /* when its backward began */
     double started;          /* ns */
+    double extra;            /* the last step has run again */
     uint64_t n_known;        /* steps like one before to their end */
     uint32_t n_new, n_short; /* one after the other, unlike all before; too long */
     ebb__planning planning;
@@ -466,7 +467,7 @@ static ebb__learned *step_learn(ebb__follow *f)
     if (!l) return NULL;
     if (l->n_seen++) f->n_new = 0;
     ebb__trace_cache_use(&f->cache, l);
-    if (!f->is_mixed) l->extra[f->how] = recompute_cost(f) - f->recompute_cost;
+    if (!f->is_mixed) l->extra[f->how] = f->extra;
     ebb__step_use u;
     ebb__step_bytes(&u, f->ctx, f->number);
     size_t turn = f->bookkeeping > u.bookkeeping ? f->bookkeeping - u.bookkeeping : 0;
@@ -478,6 +479,7 @@ void ebb__follow_step(ebb__follow *f)
 {
     double now = now_ns();
     telling_end(f);
+    f->extra = recompute_cost(f) - f->recompute_cost;
     f->last = f->is_short ? NULL : step_learn(f);
     ebb__trace_cache_turn(&f->cache, f->ctx, f->planning.of);
     f->n_short = f->is_short ? f->n_short + 1 : 0;
@@ -504,5 +506,9 @@ void ebb__follow_stats_get(ebb__follow_stats *out, const ebb__follow *f)
     *out = (ebb__follow_stats){.n_traces = (uint64_t)f->cache.n,
                                .n_steps_known = f->n_known,
                                .plan_ns = (uint64_t)f->planning.spent};
+    const ebb__learned *l = f->last;
+    out->extra = f->extra;
+    out->planned = l && l->plan ? l->plan->cost - l->tape.time : -1;
+    out->known_bytes = l ? l->smallest : 0;
     for (int i = 0; i < f->cache.n; i++) out->n_plans += f->cache.items[i]->plan != NULL;
 }

@@ -31,6 +31,9 @@ typedef struct ebb__follow_stats {
     uint64_t n_traces, n_plans; /* kept; with a plan */
     uint64_t n_steps_known;     /* that went to their end like one before */
     uint64_t plan_ns;
+    double extra;       /* what the last step has run again, in estimated cost */
+    double planned;     /* that of a step like it as simulated; below 0: it has no plan */
+    size_t known_bytes; /* a budget that would do for steps like it; 0: not known */
 } ebb__follow_stats;
 void ebb__follow_stats_get(ebb__follow_stats *out, const ebb__follow *f);
 

@@ -129,8 +129,7 @@ void ebb__saves_were_read(ebb__record *r, const double *after);
 /* ---- figures ----------------------------------------------------------------------------- */
 typedef struct ebb__room_stats {
     uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
-    double recompute_cost;
-    size_t known_bytes; /* the least budget known to do for the last step; 0: none */
+    double recompute_cost; /* by the estimates, in ns */
 } ebb__room_stats;
 void ebb__room_stats_get(ebb__room_stats *out, const ebb_context *ctx);
 /* What was run again took so long; cost: by the estimates. */

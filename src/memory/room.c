@@ -356,8 +356,7 @@ void ebb__room_stats_get(ebb__room_stats *out, const ebb_context *ctx)
                              .n_recomputes = m->n_recomputes,
                              .moved_bytes = m->moved_bytes,
                              .recompute_ns = m->recompute_ns,
-                             .recompute_cost = m->recompute_cost,
-                             .known_bytes = m->planned_bytes};
+                             .recompute_cost = m->recompute_cost};
     ebb__memory_leave_unchanged(m);
 }
 
