@@ -106,9 +106,7 @@ static bool is_better(const ebb__planning *p)
 static bool piece(ebb__planning *p, ebb_context *ctx)
 {
     bool done = false;
-    if (!p->of->has_smallest) {
-        return smallest_look(p) == EBB_OK;
-    }
+    if (!p->of->has_smallest) return smallest_look(p) == EBB_OK;
     uint64_t room = room_of(ctx, p->of);
     if (!p->has_planner)
         p->has_planner = ebb__planner_create(&p->planner, &p->program, room) == EBB_OK;
@@ -128,6 +126,14 @@ static double time_of(const ebb__planning *p, const ebb__learned *l, int n_runs)
     return n_runs * items_of(l) * (p->item_ns > 0 ? p->item_ns : NS_PER_ITEM);
 }
 
+/* Something else may have run meanwhile. */
+static void item_note(ebb__planning *p, double ns)
+{
+    const double more = 1.2;
+    double before = p->item_ns > 0 ? p->item_ns : NS_PER_ITEM;
+    p->item_ns = fmin(ns, before * more);
+}
+
 static void work(ebb__planning *p, ebb_context *ctx, ebb__learned *l, double most_ns)
 {
     bool keeps = is_kept(ctx, &l->tape), more = p->of || begin(p, ctx, l);
@@ -136,7 +142,7 @@ static void work(ebb__planning *p, ebb_context *ctx, ebb__learned *l, double mos
     while (more && (plans || !l->has_smallest) && now_ns() + time_of(p, l, 1) <= until) {
         double begun = now_ns();
         more = piece(p, ctx);
-        p->item_ns = (now_ns() - begun) / items_of(l);
+        item_note(p, (now_ns() - begun) / items_of(l));
     }
     double spent = now_ns() - from;
     p->credit -= spent;
