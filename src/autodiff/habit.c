@@ -206,8 +206,9 @@ static ebb__habit *habit_make(const ebb_context *ctx)
 
 void ebb__habit_begin(ebb_context *ctx)
 {
+    const size_t least = (size_t)512 << 10; /* in less each table weighs */
     ebb_context *owner = ebb__memory_owner(ctx);
-    if (!ebb__budget_gate(ctx)) return;
+    if (!ebb__budget_gate(ctx) || ebb__memory_budget(ctx) < least) return;
     if (owner != ctx) {
         if (owner->engine) atomic_store(&ctx->engine->habit, ebb__habit_of(owner));
         return;
