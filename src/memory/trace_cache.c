@@ -259,7 +259,7 @@ static ebb__learned *learned_make(ebb_context *ctx, const ebb__tape *t)
     ebb__learned *l = ebb__notes_alloc(ctx, sizeof *l);
     if (!l) return NULL;
     *l = (ebb__learned){.extra = {-1, -1, -1}};
-    l->block_bytes = ((size_t)t->n_links + t->n_vals) * sizeof *l->next;
+    l->block_bytes = ((size_t)t->n_links + t->n_vals + 1) * sizeof *l->next;
     if (copy_make(&l->tape, ctx, t, t->n_ops, t->n_links, t->n_vals))
         l->block = ebb__notes_alloc(ctx, l->block_bytes);
     if (!l->block) {
