@@ -51,7 +51,7 @@ static bool copy_make(ebb__tape *out, ebb_context *ctx, const ebb__tape *t, size
 
 static size_t grown(uint32_t max, uint32_t n, uint32_t more, uint32_t least)
 {
-    size_t need = (size_t)n + more, size = max ? max : least;
+    size_t need = (size_t)n + more, size = max > least ? max : least;
     while (size < need) size += size / 2;
     return size;
 }
