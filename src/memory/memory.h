@@ -110,7 +110,8 @@ struct ebb__memory {
     /* Of the values born in this step of a learner's: the operation after which nobody held it. */
     uint32_t *left_table;
     uint32_t left_n, left_step;
-    atomic_uint left_now; /* the operation that has run */
+    atomic_uint left_now;      /* the operation that has run */
+    atomic_size_t notes_bytes; /* tables of who learns from steps */
     uint64_t serial;
     ebb__big *all;
     ebb__large *large;

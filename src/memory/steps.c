@@ -7,20 +7,19 @@
 
 void *ebb__notes_alloc(ebb_context *ctx, size_t bytes)
 {
-    ebb_error before;
-    void *p = NULL;
-    ebb_error_get(&before);
-    if (ebb__large_alloc(&p, ctx, bytes) == EBB_OK) return p;
-    ebb__error_adopt(&before);
-    return NULL;
+    ebb__memory *m = ctx->memory;
+    void *p = ebb__table_alloc(m, bytes);
+    if (p) atomic_fetch_add_explicit(&m->notes_bytes, bytes, memory_order_relaxed);
+    return p;
 }
 
 void ebb__notes_free(ebb_context *ctx, void *p, size_t bytes)
 {
-    bool is_pooled = bytes <= EBB__POOL_MAX;
-    if (!is_pooled) ebb__memory_enter(ctx->memory);
-    ebb__large_free(ctx, p, bytes);
-    if (!is_pooled) ebb__memory_leave(ctx->memory);
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    ebb__table_free(m, p, bytes);
+    ebb__memory_leave(m);
+    atomic_fetch_sub_explicit(&m->notes_bytes, bytes, memory_order_relaxed);
 }
 
 ebb_context *ebb__memory_owner(const ebb_context *ctx)
