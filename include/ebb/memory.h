@@ -27,7 +27,11 @@ typedef struct ebb_room_stats {
     uint64_t n_recomputes; /* operations run again, for a budget or a region */
     uint64_t recompute_ns; /* what that took */
     uint64_t moved_bytes;  /* moved to join free bytes */
-    uint64_t reserved[8];
+    /* Learned from steps; zeros on any but the thread that trains. */
+    uint64_t n_traces, n_plans; /* steps that are known again; those with a plan */
+    uint64_t n_steps_known;     /* that went to their end like one before */
+    uint64_t plan_ns;           /* spent on planning */
+    uint64_t reserved[4];
 } ebb_room_stats;
 /* Since the context was made; of all that share its memory. */
 EBB_API void ebb_room_stats_get(ebb_room_stats *out, const ebb_context *ctx);

@@ -41,4 +41,10 @@ void ebb_room_stats_get(ebb_room_stats *out, const ebb_context *ctx)
     out->n_recomputes = s.n_recomputes;
     out->recompute_ns = s.recompute_ns;
     out->moved_bytes = s.moved_bytes;
+    ebb__follow_stats f;
+    ebb__habit_stats(&f, ctx);
+    out->n_traces = f.n_traces;
+    out->n_plans = f.n_plans;
+    out->n_steps_known = f.n_steps_known;
+    out->plan_ns = f.plan_ns;
 }

@@ -79,13 +79,14 @@ struct ebb__backward {
         *position; /* under a budget: per node, when its rule runs on the axis of next uses */
     double *after; /* of the saves of nodes to come, in their order: when they are read again */
     size_t n_saves;
+    bool is_told;   /* next uses are known from an earlier step */
     int64_t n_read; /* nodes done */
 };
 
 /* ---- next_use.c: nothing where there is no budget ---------------------------------------- */
 ebb_status ebb__next_uses_set(ebb__backward *b);
-void ebb__next_uses_at(const ebb__backward *b, int64_t i); /* node i is next */
-void ebb__next_uses_after(ebb__backward *b, int64_t i);    /* node i is done */
+void ebb__next_uses_at(ebb__backward *b, int64_t i);    /* node i is next */
+void ebb__next_uses_after(ebb__backward *b, int64_t i); /* node i is done */
 void ebb__next_use_total(const ebb__backward *b, const ebb__grad_total *total, int64_t node);
 void ebb__next_uses_end(ebb__backward *b);
 /* Notes a backward that has succeeded, where somebody watches. */

@@ -85,7 +85,9 @@ static ebb_status stage(ebb__backward *b, int64_t i)
     size_t bytes = (size_t)(ebb_n_elems(*total)) * ebb__dtype_size((ebb_dtype)s->layout->dtype);
     bool whole = s->storage->value->tiny || s->storage->value->bytes < bytes + 64;
     if (!ebb__tensor_exclusive(s) || !whole) {
+        ebb__habit_pause(b->ctx, true);
         ebb_tensor *copy = ebb__run1(b->ctx, b->ctx->engine->clone, NULL, 1, total);
+        ebb__habit_pause(b->ctx, false);
         if (!copy) return ebb_error_status();
         copy = ebb_claim(copy);
         ebb_release(*total);

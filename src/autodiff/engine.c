@@ -24,13 +24,17 @@ ebb_status ebb__engine_create(ebb_context *ctx)
     EBB_TRY(need(&e->clone, ctx, "clone"));
     EBB_TRY(need(&e->cast, ctx, "cast"));
     if (ctx->root == ctx) ebb__registry_set_run(ctx, ebb__run);
+    ebb__habit_begin(ctx);
     return EBB_OK;
 }
 
 void ebb__engine_destroy(ebb_context *ctx)
 {
     if (ctx->engine && ctx->root == ctx) ebb__hooks_destroy(ctx);
-    if (ctx->engine) ebb__habit_destroy(atomic_load(&ctx->engine->habit));
+    if (ctx->engine) {
+        ctx->engine->dry = NULL;
+        ebb__habit_end(ctx);
+    }
     if (ctx->engine) ebb__pool_free(ctx->pool, ctx->engine, sizeof(ebb__engine));
     ctx->engine = NULL;
 }

@@ -7,9 +7,13 @@
  * it turns out otherwise, for what is read after all is made again. What the
  * user has read himself, or a later step, is never given up.
  *
+ * Under a budget nothing is given up so: what is made again may read it. There the habit is that of
+ * the memory, from its first operation on, and follow.c learns more.
+ *
  * One thread's: where a second one runs operations in the context, learning ends for good.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/backward.h"
+#include "autodiff/follow.h"
 
 #include "memory/reserve.h"
 
@@ -26,8 +30,11 @@ typedef struct steps {
 
 struct ebb__habit {
     steps now, before;
-    const ebb__thread_token *thread;
+    const ebb_context *ctx;
+    ebb__follow *follow;                       /* under a budget, then nothing else is used */
+    _Atomic(const ebb__thread_token *) thread; /* NULL: of the first operation */
     atomic_bool busy, ended;
+    bool pauses; /* its thread's */
 };
 
 static uint64_t mix(uint64_t hash, uint64_t x)
@@ -45,9 +52,17 @@ static void steps_free(steps *s)
 void ebb__habit_destroy(ebb__habit *h)
 {
     if (!h) return;
+    ebb__follow_destroy(h->follow);
     steps_free(&h->now);
     steps_free(&h->before);
     ebb__free(&ebb__allocator_libc, h, sizeof *h);
+}
+
+void ebb__habit_end(ebb_context *ctx)
+{
+    ebb__habit *h = ebb__habit_of(ctx);
+    atomic_store(&ctx->engine->habit, NULL);
+    if (h && h->ctx == ctx) ebb__habit_destroy(h);
 }
 
 static bool grow(void **items, uint32_t n, uint32_t *max, size_t size)
@@ -64,18 +79,27 @@ static bool grow(void **items, uint32_t n, uint32_t *max, size_t size)
     return true;
 }
 
+static void leave(ebb__habit *h)
+{
+    /* Where another thread came by meanwhile, nobody else will. */
+    if (h->follow && atomic_load(&h->ended)) ebb__follow_end(h->follow);
+    atomic_store(&h->busy, false);
+}
+
 /* False where it is another thread's, or over. */
 static bool enter(ebb__habit *h)
 {
+    const ebb__thread_token *self = ebb__thread_self(), *none = NULL;
     if (atomic_load_explicit(&h->ended, memory_order_relaxed)) return false;
-    if (ebb__thread_self() == h->thread && !atomic_exchange(&h->busy, true)) return true;
+    if (atomic_load_explicit(&h->thread, memory_order_relaxed) != self &&
+        !atomic_compare_exchange_strong(&h->thread, &none, self)) {
+        atomic_store(&h->ended, true);
+        if (!atomic_exchange(&h->busy, true)) leave(h);
+        return false;
+    }
+    if (!atomic_exchange(&h->busy, true)) return true;
     atomic_store(&h->ended, true);
     return false;
-}
-
-static void leave(ebb__habit *h)
-{
-    atomic_store_explicit(&h->busy, false, memory_order_release);
 }
 
 /* The value's number in the step; NEVER: it is not of this step. */
@@ -138,6 +162,11 @@ void ebb__habit_op(const ebb__apply *a)
     ebb__habit *h = ebb__habit_of(a->call.ctx);
     const ebb__call *c = &a->call;
     if (!enter(h)) return;
+    if (h->follow) {
+        if (!h->pauses) ebb__follow_op(h->follow, a);
+        leave(h);
+        return;
+    }
     steps *s = &h->now;
     uint32_t at = s->n_ops;
     if (!grow((void **)&s->hash, at, &s->max_ops, sizeof *s->hash)) {
@@ -158,7 +187,7 @@ void ebb__habit_op(const ebb__apply *a)
 
 void ebb__habit_read(ebb__habit *h, ebb__value *v)
 {
-    if (v->tiny || !enter(h)) return;
+    if (v->tiny || h->follow || !enter(h)) return;
     uint32_t i = number_in(&h->now, v), earlier = number_in(&h->before, v);
     if (i != NEVER) h->now.last[i] = NEVER;
     if (earlier != NEVER) h->before.last[earlier] = NEVER;
@@ -166,27 +195,55 @@ void ebb__habit_read(ebb__habit *h, ebb__value *v)
     leave(h);
 }
 
+static ebb__habit *habit_make(const ebb_context *ctx)
+{
+    ebb__habit *h = ebb__alloc(&ebb__allocator_libc, sizeof *h, 16);
+    if (!h) return NULL;
+    memset(h, 0, sizeof *h);
+    h->ctx = ctx;
+    return h;
+}
+
+void ebb__habit_begin(ebb_context *ctx)
+{
+    const size_t least = (size_t)512 << 10; /* in less each table weighs */
+    ebb_context *owner = ebb__memory_owner(ctx);
+    if (!ebb__budget_gate(ctx) || ebb__memory_budget(ctx) < least) return;
+    if (owner != ctx) {
+        if (owner->engine) atomic_store(&ctx->engine->habit, ebb__habit_of(owner));
+        return;
+    }
+    ebb__habit *h = habit_make(ctx);
+    if (h && !(h->follow = ebb__follow_create(ctx))) {
+        ebb__habit_destroy(h);
+        h = NULL;
+    }
+    atomic_store(&ctx->engine->habit, h);
+}
+
 void ebb__habit_weigh(ebb_context *ctx)
 {
     const size_t least = (size_t)1 << 20;
-    ebb__engine *e = ctx->engine;
-    if (e->dry || ebb__habit_of(ctx)) return;
+    if (ctx->engine->dry) return;
+    ebb__habit *h = ebb__habit_of(ctx), *none = NULL;
+    if (h && h->follow && enter(h)) {
+        ebb__follow_turn(h->follow);
+        leave(h);
+    }
+    if (h || ebb__budget_gate(ctx)) return;
     ebb_stats s = {0};
     ebb__account_stats(&s, ctx->account);
     size_t bytes = s.bytes[EBB_KIND_ACTIVATION];
     /* A write to a parameter copies it for what was given up. */
     if (bytes < least || bytes < 2 * s.bytes[EBB_KIND_PARAMETER]) return;
-    ebb__habit *h = ebb__alloc(&ebb__allocator_libc, sizeof *h, 16), *none = NULL;
+    h = habit_make(ctx);
     if (!h) return;
-    memset(h, 0, sizeof *h);
     h->thread = ebb__thread_self();
-    if (!atomic_compare_exchange_strong(&e->habit, &none, h)) ebb__habit_destroy(h);
+    if (!atomic_compare_exchange_strong(&ctx->engine->habit, &none, h)) ebb__habit_destroy(h);
 }
 
-void ebb__habit_step(ebb_context *ctx)
+static void steps_turn(ebb__habit *h)
 {
-    ebb__habit *h = ebb__habit_of(ctx);
-    if (!h || !enter(h)) return;
     steps done = h->now;
     bool same = done.n_ops > 0 && done.n_ops == h->before.n_ops &&
                 done.n_values == h->before.n_values &&
@@ -197,5 +254,45 @@ void ebb__habit_step(ebb_context *ctx)
     h->before = done;
     h->now.n_ops = h->now.n_values = 0;
     h->now.number = (uint32_t)ebb__unique_id();
+}
+
+void ebb__habit_step(ebb_context *ctx)
+{
+    ebb__habit *h = ebb__habit_of(ctx);
+    if (!h || !enter(h)) return;
+    if (h->follow)
+        ebb__follow_step(h->follow);
+    else
+        steps_turn(h);
     leave(h);
+}
+
+void ebb__habit_pause(ebb_context *ctx, bool pauses)
+{
+    ebb__habit *h = ebb__habit_of(ctx);
+    if (h && h->follow && atomic_load(&h->thread) == ebb__thread_self()) h->pauses = pauses;
+}
+
+bool ebb__habit_refused(ebb_context *ctx)
+{
+    ebb__habit *h = ebb__habit_of(ctx);
+    if (!h || !h->follow || !enter(h)) return false;
+    bool again = ebb__follow_refused(h->follow);
+    leave(h);
+    return again;
+}
+
+bool ebb__habit_tells(const ebb_context *ctx)
+{
+    const ebb__habit *h = ebb__habit_of(ctx);
+    return h && h->follow && atomic_load(&h->thread) == ebb__thread_self() &&
+           !atomic_load(&h->ended) && ebb__follow_tells(h->follow);
+}
+
+void ebb__habit_stats(ebb__follow_stats *out, const ebb_context *ctx)
+{
+    const ebb__habit *h = ebb__habit_of(ctx);
+    *out = (ebb__follow_stats){0};
+    if (h && h->follow && atomic_load(&h->thread) == ebb__thread_self())
+        ebb__follow_stats_get(out, h->follow);
 }

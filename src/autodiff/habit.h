@@ -3,19 +3,32 @@
 #ifndef EBB_AUTODIFF_HABIT_H
 #define EBB_AUTODIFF_HABIT_H
 
-#include "memory/value.h"
+#include "autodiff/follow.h"
 
 typedef struct ebb__habit ebb__habit;
 struct ebb__apply;
 
 void ebb__habit_destroy(ebb__habit *h);
+/* The context's engine is made, under a budget: steps are learned from its first operation on. */
+void ebb__habit_begin(ebb_context *ctx);
+void ebb__habit_end(ebb_context *ctx);
 /* An operation has run and its results have their handles. */
 void ebb__habit_op(const struct ebb__apply *a);
 /* The user reads or maps the value's bytes. */
 void ebb__habit_read(ebb__habit *h, ebb__value *v);
-/* Before a backward: is there so much to give up that learning pays? Then it begins. */
+/* Before a backward. Without a budget: is there so much to give up that learning pays? Then it
+ * begins. */
 void ebb__habit_weigh(ebb_context *ctx);
 /* A backward that used its graph up has succeeded: a step ends. */
 void ebb__habit_step(ebb_context *ctx);
+
+/* Operations are none of the step's: they depend on what was given up. */
+void ebb__habit_pause(ebb_context *ctx, bool pauses);
+/* Under a budget: an operation has found no room; true: another try may. */
+bool ebb__habit_refused(ebb_context *ctx);
+/* Next uses are known from an earlier step, and it is this thread's. */
+bool ebb__habit_tells(const ebb_context *ctx);
+/* Zeros for any but the thread whose steps they are. */
+void ebb__habit_stats(ebb__follow_stats *out, const ebb_context *ctx);
 
 #endif

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: MIT */
 #include "autodiff/in_budget.h"
 
+#include "autodiff/backward.h"
 #include "autodiff/rerun.h"
 
 enum { FEW = EBB__MAX_OUT + EBB__MAX_AUX + 1 };
@@ -134,6 +135,17 @@ static ebb_status alone(bytes *b)
     return status;
 }
 
+/* Where it was as learned that did not do, it is tried again as if nothing was. */
+static ebb_status alone_or_again(bytes *b)
+{
+    ebb_error pending;
+    ebb_error_get(&pending);
+    ebb_status status = alone(b);
+    if (status != EBB_E_BUDGET || !ebb__habit_refused(b->a->call.ctx)) return status;
+    ebb__error_adopt(&pending);
+    return alone(b);
+}
+
 static ebb_status compute(bytes *b)
 {
     ebb__apply *a = b->a;
@@ -165,7 +177,7 @@ ebb_status ebb__compute_in_budget(ebb__apply *a)
     if (!side_by_side(&b)) {
         ebb__gate_leave(&hold);
         ebb__gate_enter_alone(&hold, gate);
-        status = alone(&b);
+        status = alone_or_again(&b);
         if (status == EBB_OK) ebb__gate_share(&hold);
     }
     if (status == EBB_OK) status = compute(&b);

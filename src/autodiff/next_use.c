@@ -14,25 +14,26 @@ static ebb__record *record_of(const ebb__backward *b, int64_t i)
     return ebb_graph_node_payload(b->walk.nodes[i]);
 }
 
-ebb_status ebb__next_uses_set(ebb__backward *b)
+/* Of the nodes from the given one on. */
+static ebb_status uses_set(ebb__backward *b, int64_t from)
 {
     const double rule_per_run = 4;
     int64_t n = b->walk.n_nodes;
-    if (!ebb__budget_gate(b->ctx) || n == 0) return EBB_OK;
     size_t n_saves = 0;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = from; i < n; i++)
         if (!b->walk.is_stop[i]) n_saves += ebb__saves_count(record_of(b, i));
     size_t bytes = ((size_t)n + n_saves) * sizeof *b->position;
     b->position = ebb__alloc(&ebb__allocator_libc, bytes, 16);
     if (!b->position) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes);
     b->n_saves = n_saves;
+    b->n_read = from;
     double at = ebb__memory_position(b->ctx) + 1;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = from; i < n; i++) {
         b->position[i] = at;
         at += 1 + rule_per_run * (double)ebb__record_cost(record_of(b, i));
     }
     double *after = b->position + n + n_saves;
-    for (int64_t i = n; i-- > 0;) { /* the first use last: it is what stays */
+    for (int64_t i = n; i-- > from;) { /* the first use last: it is what stays */
         if (b->walk.is_stop[i]) continue;
         after -= ebb__saves_count(record_of(b, i));
         ebb__saves_read_at(record_of(b, i), b->position[i], after);
@@ -41,8 +42,25 @@ ebb_status ebb__next_uses_set(ebb__backward *b)
     return EBB_OK;
 }
 
-void ebb__next_uses_at(const ebb__backward *b, int64_t i)
+ebb_status ebb__next_uses_set(ebb__backward *b)
 {
+    bool sets = ebb__budget_gate(b->ctx) && b->walk.n_nodes > 0;
+    b->is_told = sets && ebb__habit_tells(b->ctx);
+    return sets && !b->is_told ? uses_set(b, 0) : EBB_OK;
+}
+
+/* The step was like an earlier one, and is no longer. */
+static void take_over(ebb__backward *b, int64_t i)
+{
+    ebb_error pending;
+    b->is_told = false;
+    ebb_error_get(&pending);
+    if (uses_set(b, i) != EBB_OK) ebb__error_adopt(&pending);
+}
+
+void ebb__next_uses_at(ebb__backward *b, int64_t i)
+{
+    if (b->is_told && !ebb__habit_tells(b->ctx)) take_over(b, i);
     if (!b->position) return;
     double now = ebb__memory_position(b->ctx);
     if (now < b->position[i]) ebb__clock_advance(b->ctx, (float)(b->position[i] - now));
@@ -60,7 +78,7 @@ void ebb__next_uses_after(ebb__backward *b, int64_t i)
 void ebb__next_use_total(const ebb__backward *b, const ebb__grad_total *total, int64_t node)
 {
     if (!b->position || !*total) return;
-    ebb__value_set_next(ebb__slot_raw(*total)->storage->value, b->position[node]);
+    ebb__value_set_next(ebb__slot_raw(*total)->storage->value, (double)b->position[node]);
 }
 
 void ebb__next_uses_end(ebb__backward *b)

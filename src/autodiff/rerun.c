@@ -180,7 +180,7 @@ static ebb_status compute(ebb__record *r, ebb__call *c, ebb__value *const *held)
     pin(c, r, held, (char *)c->scratch + kernel_scratch);
     uint64_t start = now_ns();
     ebb_status status = o ? o->forward(c, backend) : r->op->forward(c);
-    ebb__room_recomputed(c->ctx, now_ns() - start);
+    ebb__room_recomputed(c->ctx, now_ns() - start, ebb__record_cost(r));
     settle(r, held, status == EBB_OK);
     if (scratch) ebb__scratch_free(c->ctx, c->scratch, scratch);
     return status;

@@ -287,6 +287,7 @@ static void holes_add(void *user, ebb__memory *m)
 static void tables_add(void *user, ebb__memory *m)
 {
     if (m->ledger) *(size_t *)user += ebb__ledger_unused_bytes(m->ledger);
+    *(size_t *)user += atomic_load_explicit(&m->notes_bytes, memory_order_relaxed);
 }
 
 static void cached(ebb_stats *out, size_t bytes)

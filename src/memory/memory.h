@@ -104,8 +104,15 @@ struct ebb__memory {
     double position;
     atomic_uint n_maps; /* by users, of values of this memory */
     uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
+    double recompute_cost;
     size_t lower_bound,
-        known_bytes; /* the largest working set seen; a budget that has served */
+        known_bytes;      /* the largest working set seen; a budget that has served */
+    size_t planned_bytes; /* one that would, as simulated; 0: not known */
+    /* Of the values born in this step of a learner's: the operation after which nobody held it. */
+    uint32_t *left_table;
+    uint32_t left_n, left_step;
+    atomic_uint left_now;      /* the operation that has run */
+    atomic_size_t notes_bytes; /* tables of who learns from steps */
     uint64_t serial;
     ebb__big *all;
     ebb__large *large;
@@ -235,6 +242,14 @@ void ebb__record_break(ebb__memory *m, ebb__record *r);
 void ebb__record_unref(ebb__memory *m, ebb__record *r);
 /* Uses of the recipe's inputs, held while v is dropped and needed. */
 void ebb__inputs_unuse(ebb__memory *m, ebb__record *r);
+
+/* ---- steps.c, under the mutex ------------------------------------------------------------ */
+void ebb__left_note(ebb__memory *m, const ebb__big *b);
+/* Nobody holds b any more, but for dropped values that are made from it. */
+static inline void ebb__let_go(ebb__memory *m, const ebb__big *b)
+{
+    if (m->left_step && b->born_step == m->left_step) ebb__left_note(m, b);
+}
 
 /* ---- region.c, under the mutex ----------------------------------------------------------- */
 /* A use of a spare value has gone: it is looked at when the mutex is given back. */

@@ -36,7 +36,7 @@ static void call(maker *m, uint32_t o)
     s->cost = op->is_constant ? 0 : op->cost;
     s->op = o;
     const uint32_t *in = t->links + op->first, *out = in + op->n_in;
-    bool is_view = true;
+    bool is_view = op->n_out > 0;
     for (uint32_t k = 0; k < op->n_out; k++) {
         uint32_t storage = t->tensors[out[k]].storage;
         if (m->refs[storage]++ == 0 && m->val_of[storage] == NONE) is_view = false;

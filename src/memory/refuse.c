@@ -75,8 +75,9 @@ void ebb__memory_report_complete(ebb_context *ctx, ebb_budget_report *report)
     ebb__memory *m = ctx->memory;
     ebb__memory_enter(m);
     if (m->lower_bound > report->lower_bound_bytes) report->lower_bound_bytes = m->lower_bound;
-    if (m->known_bytes >= report->lower_bound_bytes)
-        report->smallest_known_bytes = m->known_bytes;
+    size_t known = m->planned_bytes && m->planned_bytes < m->known_bytes ? m->planned_bytes
+                                                                         : m->known_bytes;
+    if (known >= report->lower_bound_bytes) report->smallest_known_bytes = known;
     ebb__memory_leave_unchanged(m);
     if (m->top->holders) m->top->holders(ctx, report);
 }
@@ -89,6 +90,14 @@ void ebb__memory_step_done(ebb_context *ctx)
     ebb__account_stats(&s, ctx->account);
     ebb__memory_enter(m);
     m->known_bytes = s.peak_bytes;
+    ebb__memory_leave_unchanged(m);
+}
+
+void ebb__memory_known(ebb_context *ctx, size_t bytes)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    m->planned_bytes = bytes;
     ebb__memory_leave_unchanged(m);
 }
 

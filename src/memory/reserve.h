@@ -42,6 +42,8 @@ void ebb__wants_drop(ebb_context *ctx, ebb__want *want, int32_t n);
 ebb_status ebb__room_check(ebb_context *ctx, const size_t need[EBB_KIND_MAX], size_t missing);
 /* A backward has got through: what was used at most has served. */
 void ebb__memory_step_done(ebb_context *ctx);
+/* A budget that is known to do; 0: none. */
+void ebb__memory_known(ebb_context *ctx, size_t bytes);
 /* Evicts until so many bytes may be charged. Called alone. E_BUDGET. */
 ebb_status ebb__room_make(ebb_context *ctx, size_t bytes);
 
@@ -76,6 +78,29 @@ void ebb__value_clear_spare(ebb__value *v);
 uint64_t ebb__value_born(const ebb__value *v);
 void ebb__value_set_born(ebb__value *v, uint64_t born);
 
+/* ---- steps.c: for who learns from steps -------------------------------------------------- */
+/* A table of bookkeeping, counted, room made for it; NULL where there is none, without a failure
+ * recorded. Not from inside the gate. */
+void *ebb__notes_alloc(ebb_context *ctx, size_t bytes);
+void ebb__notes_free(ebb_context *ctx, void *p, size_t bytes);
+/* The context whose memory ctx uses, and its budget. */
+ebb_context *ebb__memory_owner(const ebb_context *ctx);
+size_t ebb__memory_budget(const ebb_context *ctx);
+/* From now on left[i] becomes the number told last, if that is less, once nobody holds the value
+ * born as i of this step any more; n of them, read and written until the next call. */
+void ebb__left_watch(ebb_context *ctx, uint32_t step, uint32_t *left, uint32_t n);
+void ebb__left_now(ebb_context *ctx, uint32_t at);
+typedef struct ebb__step_use {
+    size_t used, bookkeeping; /* by the owner and all below */
+    size_t values;            /* born in the step, and in memory */
+} ebb__step_use;
+void ebb__step_bytes(ebb__step_use *out, const ebb_context *ctx, uint32_t step);
+/* Sets the next use of each value born in the step; next() calls nothing of the memory's. */
+void ebb__step_nexts_set(ebb_context *ctx, uint32_t step,
+                         double (*next)(void *user, uint32_t born), void *user);
+/* Values given up so far for want of room. */
+uint64_t ebb__memory_evictions(const ebb_context *ctx);
+
 /* ---- the clock --------------------------------------------------------------------------- */
 /* Estimated nanoseconds of the main program's work so far. */
 uint64_t ebb__clock(const ebb_context *ctx);
@@ -108,8 +133,10 @@ void ebb__saves_were_read(ebb__record *r, const double *after);
 /* ---- figures ----------------------------------------------------------------------------- */
 typedef struct ebb__room_stats {
     uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
+    double recompute_cost; /* by the estimates, in ns */
 } ebb__room_stats;
 void ebb__room_stats_get(ebb__room_stats *out, const ebb_context *ctx);
-void ebb__room_recomputed(ebb_context *ctx, uint64_t ns);
+/* What was run again took so long; cost: by the estimates. */
+void ebb__room_recomputed(ebb_context *ctx, uint64_t ns, float cost);
 
 #endif

@@ -357,15 +357,17 @@ void ebb__room_stats_get(ebb__room_stats *out, const ebb_context *ctx)
     *out = (ebb__room_stats){.n_evictions = m->n_evictions,
                              .n_recomputes = m->n_recomputes,
                              .moved_bytes = m->moved_bytes,
-                             .recompute_ns = m->recompute_ns};
+                             .recompute_ns = m->recompute_ns,
+                             .recompute_cost = m->recompute_cost};
     ebb__memory_leave_unchanged(m);
 }
 
-void ebb__room_recomputed(ebb_context *ctx, uint64_t ns)
+void ebb__room_recomputed(ebb_context *ctx, uint64_t ns, float cost)
 {
     ebb__memory *m = ctx->memory;
     ebb__memory_enter(m);
     m->n_recomputes++;
     m->recompute_ns += ns;
+    m->recompute_cost += cost;
     ebb__memory_leave_unchanged(m);
 }

@@ -66,6 +66,8 @@ void ebb__use_drop(ebb__memory *m, ebb__value *v)
     bool spare = atomic_load_explicit(&b->spare, memory_order_relaxed);
     if (atomic_fetch_sub_explicit(&v->uses, 1, memory_order_acq_rel) != 1) {
         if (spare) ebb__spare_look(m, v);
+        if (atomic_load_explicit(&v->uses, memory_order_relaxed) == b->n_deps)
+            ebb__let_go(m, b);
         return;
     }
     b->work = m->idle;
@@ -190,6 +192,7 @@ static void idle_settle(ebb__memory *m, ebb__value *v)
 {
     ebb__mirror_unused(m, ebb__big_of(v));
     bool in_force = ebb__recipe_of(v) && !ebb__recipe_of(v)->broken;
+    ebb__let_go(m, ebb__big_of(v));
     if (v->state == EBB__VALUE_DROPPED) {
         ebb__inputs_unuse(m, ebb__recipe_of(v));
     } else if (v->state == EBB__VALUE_RESIDENT) {

@@ -1,0 +1,168 @@
+/* planning.c - pieces of the planner's work, as time is given.
+ *
+ * The room that a plan has is the budget less what was in use beside the step's own values, at
+ * most. The smallest budget is looked for with the choices that a program's first step makes: next
+ * uses known in the backward alone. Then nothing has to be learned for it to be true.
+ * SPDX-License-Identifier: MIT */
+#include "memory/planning.h"
+
+#include "base/error.h"
+#include "memory/reserve.h"
+
+#include <time.h>
+
+/* Of the time of all steps, of that of one; and what may be saved up. */
+static const double share = 0.02, share_at_once = 0.2, most_credit_ns = 2e8;
+
+enum {
+    BYTES_PER_ITEM = 600, /* of the work, for an operation or a val */
+    LITTLE = 32,          /* kept: at most this part of the budget */
+    FEW_RUNS = 10,        /* for the smallest budget */
+    RUNS_AT_ONCE = 40,    /* worth the while, where nothing is kept */
+    NS_PER_ITEM = 400     /* of a simulated run, before one was measured */
+};
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static size_t work_bytes(const ebb__tape *t)
+{
+    return 4096 + BYTES_PER_ITEM * ((size_t)t->n_steps + t->n_vals);
+}
+
+static bool is_kept(const ebb_context *ctx, const ebb__tape *t)
+{
+    return work_bytes(t) <= ebb__memory_budget(ctx) / LITTLE;
+}
+
+static uint64_t room_of(const ebb_context *ctx, const ebb__learned *l)
+{
+    uint64_t budget = ebb__memory_budget(ctx);
+    return budget > l->outside ? budget - l->outside : 0;
+}
+
+void ebb__planning_end(ebb__planning *p, ebb_context *ctx)
+{
+    if (p->has_planner) ebb__planner_destroy(&p->planner);
+    if (p->has_program) ebb__program_destroy(&p->program);
+    p->has_planner = p->has_program = false;
+    ebb__workspace_free(&p->space, ctx);
+    p->of = NULL;
+}
+
+static bool begin(ebb__planning *p, ebb_context *ctx, ebb__learned *l)
+{
+    ebb__trace trace;
+    if (!ebb__workspace_make(&p->space, ctx, work_bytes(&l->tape))) return false;
+    p->of = l;
+    p->allocator = ebb__workspace_allocator(&p->space);
+    if (ebb__tape_trace(&trace, &p->allocator, &l->tape) != EBB_OK) return false;
+    p->has_program = ebb__program_create(&p->program, &p->allocator, &trace) == EBB_OK;
+    ebb__trace_destroy(&trace);
+    if (!p->has_program) return false;
+    if (!l->high) {
+        l->low = p->program.bottleneck ? p->program.bottleneck - 1 : 0;
+        l->high = p->program.peak;
+        l->has_smallest = l->low >= l->high;
+    }
+    return true;
+}
+
+static void smallest_set(ebb__planning *p)
+{
+    uint64_t some_more = p->of->high / 100;
+    p->of->smallest = p->of->high + some_more + p->of->outside;
+}
+
+/* One halving. */
+static ebb_status smallest_look(ebb__planning *p)
+{
+    const double limit = 4;
+    ebb__ghost_result r;
+    ebb__learned *l = p->of;
+    uint64_t mid = l->low + (l->high - l->low) / 2, grain = p->program.peak / 200 + 1;
+    ebb__ghost_options o = {.budget = mid, .known_from = p->program.n_forward, .limit = limit};
+    EBB_TRY(ebb__ghost_run(&r, &p->program, &o));
+    bool works = r.end == EBB__GHOST_DONE;
+    *(works ? &l->high : &l->low) = mid;
+    if (works) smallest_set(p);
+    l->has_smallest = l->high - l->low <= grain;
+    return EBB_OK;
+}
+
+/* The first candidates do without next uses: nothing is followed before there is one with. */
+static bool is_better(const ebb__planning *p)
+{
+    const ebb__planner *n = &p->planner;
+    return n->candidate > 3 && n->best.result.end == EBB__GHOST_DONE &&
+           (!p->of->plan || n->best.result.cost < p->of->plan->cost);
+}
+
+/* False: there is nothing left to do, or no memory to do it in. */
+static bool piece(ebb__planning *p, ebb_context *ctx)
+{
+    bool done = false;
+    if (!p->of->has_smallest) return smallest_look(p) == EBB_OK;
+    uint64_t room = room_of(ctx, p->of);
+    if (!p->has_planner)
+        p->has_planner = ebb__planner_create(&p->planner, &p->program, room) == EBB_OK;
+    if (!p->has_planner || ebb__planner_work(&done, &p->planner, 1) != EBB_OK) return false;
+    if (is_better(p) && !ebb__learned_plan(p->of, ctx, &p->planner)) return false;
+    return !done;
+}
+
+static double items_of(const ebb__learned *l)
+{
+    return (double)l->tape.n_steps + l->tape.n_vals;
+}
+
+/* Of so many simulated runs. */
+static double time_of(const ebb__planning *p, const ebb__learned *l, int n_runs)
+{
+    return n_runs * items_of(l) * (p->item_ns > 0 ? p->item_ns : NS_PER_ITEM);
+}
+
+/* Something else may have run meanwhile. */
+static void item_note(ebb__planning *p, double ns)
+{
+    const double more = 1.2;
+    double before = p->item_ns > 0 ? p->item_ns : NS_PER_ITEM;
+    p->item_ns = fmin(ns, before * more);
+}
+
+static void work(ebb__planning *p, ebb_context *ctx, ebb__learned *l, double most_ns)
+{
+    bool keeps = is_kept(ctx, &l->tape), more = p->of || begin(p, ctx, l);
+    bool plans = keeps || p->credit >= time_of(p, l, RUNS_AT_ONCE);
+    double from = now_ns(), until = from + (keeps ? fmin(most_ns, p->credit) : p->credit);
+    while (more && (plans || !l->has_smallest) && now_ns() + time_of(p, l, 1) <= until) {
+        double begun = now_ns();
+        more = piece(p, ctx);
+        item_note(p, (now_ns() - begun) / items_of(l));
+    }
+    double spent = now_ns() - from;
+    p->credit -= spent;
+    p->spent += spent;
+    bool is_through = !keeps && p->has_planner && p->planner.candidate > FEW_RUNS;
+    l->is_planned = !more || is_through;
+    if (!more || !keeps) ebb__planning_end(p, ctx);
+}
+
+void ebb__planning_step(ebb__planning *p, ebb_context *ctx, ebb__learned *l, double step_ns)
+{
+    ebb_error before;
+    p->credit += share * step_ns;
+    if (p->credit > most_credit_ns) p->credit = most_credit_ns;
+    if (p->of) l = p->of;
+    if (!l || l->n_seen < 2 || l->is_planned || p->credit <= 0) return;
+    if (!is_kept(ctx, &l->tape) &&
+        p->credit < time_of(p, l, l->has_smallest ? RUNS_AT_ONCE : FEW_RUNS))
+        return;
+    ebb_error_get(&before);
+    work(p, ctx, l, share_at_once * step_ns);
+    ebb__error_adopt(&before);
+}

@@ -1,0 +1,85 @@
+/* steps.c - what who learns from a program's steps asks of the memory: tables inside the budget,
+ * when nobody holds a value any more, what is in use beside a step's values.
+ * SPDX-License-Identifier: MIT */
+#include "memory/mirror.h"
+#include "memory/reserve.h"
+#include "memory/room.h"
+
+void *ebb__notes_alloc(ebb_context *ctx, size_t bytes)
+{
+    ebb__memory *m = ctx->memory;
+    void *p = ebb__table_alloc(m, bytes);
+    if (p) atomic_fetch_add_explicit(&m->notes_bytes, bytes, memory_order_relaxed);
+    return p;
+}
+
+void ebb__notes_free(ebb_context *ctx, void *p, size_t bytes)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    ebb__table_free(m, p, bytes);
+    ebb__memory_leave(m);
+    atomic_fetch_sub_explicit(&m->notes_bytes, bytes, memory_order_relaxed);
+}
+
+ebb_context *ebb__memory_owner(const ebb_context *ctx)
+{
+    return ctx->memory->owner;
+}
+
+size_t ebb__memory_budget(const ebb_context *ctx)
+{
+    return ebb__account_budget(ctx->memory->owner->account);
+}
+
+void ebb__left_watch(ebb_context *ctx, uint32_t step, uint32_t *left, uint32_t n)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    m->left_table = left;
+    m->left_n = n;
+    m->left_step = step;
+    ebb__memory_leave_unchanged(m);
+}
+
+void ebb__left_now(ebb_context *ctx, uint32_t at)
+{
+    atomic_store_explicit(&ctx->memory->left_now, at, memory_order_relaxed);
+}
+
+void ebb__left_note(ebb__memory *m, const ebb__big *b)
+{
+    uint32_t now = atomic_load_explicit(&m->left_now, memory_order_relaxed);
+    if (b->born_id < m->left_n && m->left_table[b->born_id] > now)
+        m->left_table[b->born_id] = now;
+}
+
+uint64_t ebb__memory_evictions(const ebb_context *ctx)
+{
+    return __atomic_load_n(&ctx->memory->n_evictions, __ATOMIC_RELAXED);
+}
+
+/* ---- what is in use ---------------------------------------------------------------------- */
+void ebb__step_bytes(ebb__step_use *out, const ebb_context *ctx, uint32_t step)
+{
+    ebb__memory *m = ctx->memory;
+    ebb_stats s = {0};
+    ebb__account_stats(&s, m->owner->account);
+    *out = (ebb__step_use){.used = s.used_bytes, .bookkeeping = s.bytes[EBB_KIND_BOOKKEEPING]};
+    ebb__memory_enter(m);
+    for (const ebb__big *b = m->all; b; b = b->next)
+        if (b->born_step == step && b->value.data && !b->value.external)
+            out->values += b->value.bytes;
+    ebb__memory_leave_unchanged(m);
+}
+
+void ebb__step_nexts_set(ebb_context *ctx, uint32_t step,
+                         double (*next)(void *user, uint32_t born), void *user)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    for (ebb__big *b = m->all; b; b = b->next)
+        if (b->born_step == step && ebb__mirror_has(m, b))
+            ebb__ledger_set_next(m->ledger, b->number, next(user, b->born_id));
+    ebb__memory_leave_unchanged(m);
+}

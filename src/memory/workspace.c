@@ -1,0 +1,79 @@
+/* workspace.c - first fit, holes in the order of their addresses, neighbours joined.
+ * SPDX-License-Identifier: MIT */
+#include "memory/workspace.h"
+
+#include "memory/reserve.h"
+
+typedef ebb__workspace_hole hole;
+enum { GRAIN = 64 };
+_Static_assert(sizeof(hole) <= GRAIN, "a hole lies in the bytes that are free");
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + GRAIN - 1) & ~(size_t)(GRAIN - 1);
+}
+
+static void *take(void *user, size_t bytes, size_t alignment)
+{
+    ebb__workspace *w = user;
+    size_t need = rounded(bytes);
+    if (need < bytes || alignment > GRAIN) return NULL;
+    for (hole **at = &w->holes; *at; at = &(*at)->next) {
+        hole *h = *at;
+        if (h->bytes < need) continue;
+        if (h->bytes == need) {
+            *at = h->next;
+        } else {
+            hole *rest = (hole *)(void *)((char *)h + need);
+            *rest = (hole){h->next, h->bytes - need};
+            *at = rest;
+        }
+        return h;
+    }
+    return NULL;
+}
+
+static bool join(hole *h)
+{
+    if (!h->next || (char *)h + h->bytes != (char *)h->next) return false;
+    h->bytes += h->next->bytes;
+    h->next = h->next->next;
+    return true;
+}
+
+static void give(void *user, void *p, size_t bytes)
+{
+    ebb__workspace *w = user;
+    hole *h = p, *before = NULL, **at = &w->holes;
+    while (*at && *at < h) {
+        before = *at;
+        at = &before->next;
+    }
+    *h = (hole){*at, rounded(bytes)};
+    *at = h;
+    join(h);
+    if (before) join(before);
+}
+
+bool ebb__workspace_make(ebb__workspace *w, ebb_context *ctx, size_t bytes)
+{
+    *w = (ebb__workspace){0};
+    size_t all = rounded(bytes) + GRAIN;
+    w->block = ebb__notes_alloc(ctx, all);
+    if (!w->block) return false;
+    w->block_bytes = all;
+    w->holes = (hole *)(void *)(((uintptr_t)w->block + GRAIN - 1) & ~(uintptr_t)(GRAIN - 1));
+    *w->holes = (hole){NULL, all - GRAIN};
+    return true;
+}
+
+void ebb__workspace_free(ebb__workspace *w, ebb_context *ctx)
+{
+    if (w->block) ebb__notes_free(ctx, w->block, w->block_bytes);
+    *w = (ebb__workspace){0};
+}
+
+ebb_allocator ebb__workspace_allocator(ebb__workspace *w)
+{
+    return (ebb_allocator){.alloc = take, .free = give, .user = w};
+}
