@@ -98,7 +98,7 @@ struct ebb__memory {
     atomic_size_t slab_bytes, scratch_bytes;
     atomic_size_t region_bytes; /* slabs and large objects that lie in the arena */
     /* under the mutex */
-    bool follows;      /* who sets next uses sets all of them */
+    bool follows; /* who sets next uses sets all of them */
     bool policy_is_fixed;
     bool has_position; /* on an axis of next uses of its own; else the clock is */
     double position;
