@@ -67,7 +67,7 @@ def targets(found):
 
 
 def missed(found):
-    """A line for each figure that misses its target, with what no schedule avoids and what a plan would cost."""
+    """A line for each figure that misses its target, with its bound and what a plan would cost."""
     lines = []
     for r, (mean, worst) in TARGETS.items():
         have, refused, _ = at_ratio(found, r)
@@ -182,8 +182,8 @@ def prices(found):
 
 def main():
     found = rows("memory")
-    tables = {"targets": targets, "missed": missed, "slowdowns": slowdowns, "shares": shares, "bounds": bounds,
-              "baselines": baselines, "smallest": smallest, "chains": chains, "prices": prices}
+    makers = (targets, missed, slowdowns, shares, bounds, baselines, smallest, chains, prices)
+    tables = {maker.__name__: maker for maker in makers}
     path = os.path.join(ROOT, "docs", "memory.md")
     with open(path) as f:
         text = f.read()
