@@ -247,7 +247,7 @@ double ebb__value_next(ebb__value *v)
 void ebb__value_set_weight(ebb__value *v, float weight)
 {
     ebb__memory *m = v->ctx->memory;
-    if (v->tiny || !m->ledger) return;
+    if (v->tiny || !m->ledger || m->policy_is_fixed) return;
     ebb__memory_enter(m);
     ebb__big_of(v)->weight = weight;
     weigh(m, v);
