@@ -240,6 +240,43 @@ static void a_planned_step_costs_what_the_plan_says(void **state)
     planned_steps_cost(&models[1], 150);
 }
 
+static void known_note(void *user, ebb_context *ctx)
+{
+    ebb__follow_stats s;
+    ebb__habit_stats(&s, ctx);
+    *(size_t *)user = s.known_bytes;
+}
+
+static void the_smallest_budget_known_to_work_works(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_models; i++) {
+        size_t known = 0;
+        training free_run, run;
+        training_options o = {.n_threads = 1, .n_steps = 5};
+        GOOD(train(&free_run, &models[i], &o));
+        o.budget = 2 * free_run.peak;
+        o.n_steps = 60;
+        o.each_step = known_note;
+        o.user = &known;
+        GOOD(train(&run, &models[i], &o));
+        training_free(&run);
+        if (getenv("EBB_TEST_VERBOSE"))
+            printf("%s: peak %zu, pinned %zu, known to work %zu\n", models[i].name,
+                   free_run.peak, free_run.pinned, known);
+        o.budget = known;
+        o.n_steps = 5;
+        o.each_step = NULL;
+        if (known) { /* else the machine was busy */
+            assert_true(known > free_run.pinned && known < free_run.peak * 5 / 4);
+            GOOD(train(&run, &models[i], &o));
+            assert_true(training_equal(&run, &free_run));
+            training_free(&run);
+        }
+        training_free(&free_run);
+    }
+}
+
 static void lengths_that_come_again_are_known_again(void **state)
 {
     (void)state;
@@ -398,6 +435,7 @@ int main(void)
         cmocka_unit_test(a_repeated_step_is_known_and_costs_no_more),
         cmocka_unit_test(what_is_learned_saves_work),
         cmocka_unit_test(a_planned_step_costs_what_the_plan_says),
+        cmocka_unit_test(the_smallest_budget_known_to_work_works),
         cmocka_unit_test(lengths_that_come_again_are_known_again),
         cmocka_unit_test(steps_that_are_all_different_train_the_same),
         cmocka_unit_test(a_step_that_turns_off_in_the_middle_costs_only_itself),
