@@ -100,10 +100,10 @@ static bool slide(ebb__memory *m, ebb__big *b)
     return !pinned;
 }
 
-bool ebb__compact(ebb__memory *m, size_t bytes)
+bool ebb__compact(ebb__memory *m, size_t bytes, size_t most)
 {
     window w = window_find(m->arena, movables(m), bytes);
-    if (!w.from) return false;
+    if (!w.from || w.live > most) return false;
     for (ebb__big *b = w.from;; b = b->work) {
         if (!slide(m, b)) return false;
         if (b == w.last) return true;

@@ -96,6 +96,17 @@ static bool block_take_above(void **p, ebb_context *ctx, size_t bytes, ebb_kind 
     return *p != NULL;
 }
 
+/* Where all free bytes must be gathered from all over, most of memory moves for one block. What is
+ * cheapest to miss now would have to go for the next blocks: given up a little ahead it leaves
+ * holes nearer to each other. */
+static bool hole_make(ebb__memory *m, size_t bytes)
+{
+    const size_t room = ebb__arena_room(m->arena), used = ebb__arena_used_bytes(m->arena);
+    if (ebb__compact(m, bytes, 2 * bytes)) return true;
+    if (room - used < bytes + room / 32 && ebb__evict_one(m, NULL, bytes)) return true;
+    return ebb__compact(m, bytes, SIZE_MAX) || ebb__evict_one(m, NULL, bytes);
+}
+
 bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, size_t align,
                      ebb__big *list)
 {
@@ -113,7 +124,7 @@ bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, 
         ebb__gate_hold hold;
         ebb__gate_enter_alone(&hold, &m->gate);
         ebb__memory_enter(m);
-        more = ebb__compact(m, bytes + align - EBB__ARENA_GRAIN) || ebb__evict_one(m, NULL, 0);
+        more = hole_make(m, bytes + align - EBB__ARENA_GRAIN);
         ebb__memory_leave(m);
         ebb__gate_leave(&hold);
     }

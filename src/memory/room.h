@@ -7,8 +7,8 @@
 #include "memory/memory.h"
 
 /* ---- compact.c, evict.c: alone, under the mutex ------------------------------------------ */
-/* Moves blocks until a hole of so many bytes is there. */
-bool ebb__compact(ebb__memory *m, size_t bytes);
+/* Moves blocks, `most` bytes at most, until a hole of so many bytes is there. */
+bool ebb__compact(ebb__memory *m, size_t bytes, size_t most);
 /* Slides all that can move: what stays where it is has the free bytes below it. */
 void ebb__compact_all(ebb__memory *m);
 /* Whether a result that comes and goes lies above p. */
