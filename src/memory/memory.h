@@ -326,7 +326,7 @@ static inline void ebb__saved_note(const ebb__value *v, int change)
 static inline void ebb__save_count(const ebb__record *r, ebb__value *v, int change)
 {
     unsigned before;
-    if (v == ebb__lease.value && change < 0) {
+    if (v == ebb__lease.value && ebb__lease.uses && change < 0) { /* which keeps the value */
         ebb__lease.saves++;
         return;
     }

@@ -86,11 +86,99 @@ static void a_hook_that_comes_as_its_operation_goes_is_let_go(void **state)
     }
 }
 
+/* ---- a value that a rule keeps ------------------------------------------------------------- */
+
+static struct {
+    ebb_context *ctx;
+    ebb_tensor *kept, *made[64];
+} of_rule;
+
+static ebb_status scaled_shape(ebb_dtype *d, ebb_shape *s, const ebb_view *in, const void *attr)
+{
+    (void)attr;
+    d[0] = in[0].dtype;
+    s[0] = in[0].shape;
+    return EBB_OK;
+}
+
+static ebb_status scaled_run(const ebb_view *out, const ebb_view *aux, const ebb_view *in,
+                             const void *attr)
+{
+    (void)aux, (void)attr;
+    const float *x = in[0].data, *w = in[1].data;
+    float *y = out[0].data;
+    for (int64_t i = 0; i < in[0].shape.dims[0]; i++) y[i] = x[i] * *w;
+    return EBB_OK;
+}
+
+static ebb_status scaled_rule(ebb_vjp *v, const void *attr)
+{
+    (void)attr;
+    of_rule.kept = ebb_keep(ebb_vjp_in(v, 1));
+    ebb_vjp_give(v, 0, ebb_vjp_grad(v, 0));
+    ebb_vjp_give(v, 1, ebb_full(of_rule.ctx, EBB_F32, EBB_SHAPE(), 1));
+    return of_rule.kept ? EBB_OK : ebb_error_status();
+}
+
+/* What was let go of is at once the memory of others. */
+static void let_go_and_make(worker *w)
+{
+    EBB_SCOPE(scope);
+    ebb_clear(&of_rule.kept);
+    for (int i = 0; i < 64; i++)
+        of_rule.made[i] = ebb_keep(ebb_full(w->ctx, EBB_F32, EBB_SHAPE(), 7));
+}
+
+static ebb_status let_go_elsewhere(void *user, ebb_tensor **grad)
+{
+    worker w[1];
+    (void)user, (void)grad;
+    workers_run(w, 1, of_rule.ctx, NULL, let_go_and_make);
+    return EBB_OK;
+}
+
+static void what_a_rule_kept_may_go_on_another_thread_meanwhile(void **state)
+{
+    (void)state;
+    ebb_custom op = {.name = "scaled", .n_in = 2, .n_out = 1};
+    op.need[0] = op.need[1] = EBB_NEED_IN(1);
+    op.shape = scaled_shape;
+    op.forward = scaled_run;
+    op.vjp = scaled_rule;
+    assert_ok(ebb_context_create(&of_rule.ctx,
+                                 &(ebb_context_options){.memory_budget_bytes = 1 << 20}));
+    ebb_tensor *y = NULL, *z;
+    {
+        EBB_SCOPE(scope);
+        ebb_tensor *x = ebb_full(of_rule.ctx, EBB_F32, EBB_SHAPE(100), 1);
+        ebb_tensor *w = ebb_full(of_rule.ctx, EBB_F32, EBB_SHAPE(), 2);
+        assert_ok(ebb_set_requires_grad(x, true));
+        assert_ok(ebb_set_requires_grad(w, true));
+        x = ebb_exp(x);
+        assert_ok(ebb_hook_add(NULL, x, let_go_elsewhere, NULL, NULL));
+        assert_ok(ebb_apply(&z, &op, (ebb_tensor *[]){x, w}, NULL));
+        assert_ok(ebb_hold(&y, ebb_sum(z, EBB_ALL)));
+    }
+    assert_ok(ebb_backward(y, NULL));
+    for (int i = 0; i < 64; i++) { /* saves of the new values are their own */
+        EBB_SCOPE(scope);
+        ebb_stats s;
+        assert_ok(ebb_set_requires_grad(of_rule.made[i], true));
+        assert_non_null(ebb_mul(of_rule.made[i], of_rule.made[i]));
+        ebb_stats_get(&s, of_rule.ctx);
+        assert_int_equal(s.saved_bytes, 4);
+    }
+    ebb_clear(&y);
+    for (int i = 0; i < 64; i++) ebb_clear(&of_rule.made[i]);
+    ebb_context_destroy(of_rule.ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         THREADS(hooks_are_added_and_removed_under_running_backwards),
         THREADS(a_hook_that_comes_as_its_operation_goes_is_let_go),
+        cmocka_unit_test(what_a_rule_kept_may_go_on_another_thread_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
