@@ -60,7 +60,7 @@ static ebb_status run(net *n)
     ebb_iteration *it;
     EBB_TRY(ebb_params_create(&n->params, n->ctx));
     for (int i = 0; i < LAYERS; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "w%d", i);
         ebb_param(n->params, name, EBB_F32, EBB_SHAPE(WIDTH, WIDTH), ebb_xavier_uniform());
     }

@@ -221,7 +221,7 @@ static void a_step_of_gigabytes_is_tried_in_the_bytes_of_its_parameters(void **s
     GOOD(ebb_context_create(&n.ctx, &(ebb_context_options){.memory_budget_bytes = budget}));
     GOOD(ebb_params_create(&n.params, n.ctx));
     for (int i = 0; i < LAYERS; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "w%d", i);
         ebb_param(n.params, name, EBB_F32, EBB_SHAPE(WIDTH, WIDTH), ebb_xavier_uniform());
     }
