@@ -171,7 +171,7 @@ static void ln_grad_rows(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
     const norm_work *w = arg;
     double *dw = w->sums + 2 * (int64_t)part * w->run, *db = dw + w->run;
-    memset(dw, 0, 2 * (size_t)w->run * sizeof(double));
+    if (w->run > 0) memset(dw, 0, 2 * (size_t)w->run * sizeof(double));
     for (int64_t i = lo; i < hi; i++) EBB_BY_DTYPE(w->dtype, ln_grad_row, w, i, dw, db);
 }
 
