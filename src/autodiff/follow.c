@@ -78,14 +78,13 @@ static ebb__tape *tape_of(ebb__follow *f)
     return f->on ? &f->on->tape : &f->now;
 }
 
+/* Only in the step's own tape: one that is followed may turn out to be another, in which values
+ * are held for longer. */
 static void left_watch(ebb__follow *f)
 {
-    const ebb__tape *t = tape_of(f);
-    bool any = !f->is_short && t->left;
-    ebb__left_watch(f->ctx, any ? f->number : 0, any ? t->left : NULL,
-                    !any    ? 0
-                    : f->on ? t->n_vals
-                            : t->max_vals);
+    bool any = !f->is_short && !f->on && f->now.left;
+    ebb__left_watch(f->ctx, any ? f->number : 0, any ? f->now.left : NULL,
+                    any ? f->now.max_vals : 0);
 }
 
 static void step_begin(ebb__follow *f)
@@ -271,7 +270,7 @@ static void made_note(ebb__follow *f, const ebb__apply *a)
         ebb__tape *t = tape_of(f);
         if (val >= t->n_vals) continue;
         if (ebb__tape_kind_of(t, val) != EBB__TAPE_MADE && !is_sum(f, a)) continue;
-        if (t->left[val] > f->n_ops) t->left[val] = f->n_ops;
+        if (!f->on && t->left[val] > f->n_ops) t->left[val] = f->n_ops;
         brings(f, v, EBB__TAPE_BECAME, v->bytes);
     }
 }

@@ -344,6 +344,7 @@ static bool step_prepare(ghost *g)
     for (uint32_t i = 0; i < s->n_in;) {
         if (g->is_protected) inputs_lock(g, g->step);
         bool was_there = is_resident(g, in[i]);
+        EBB_ASSERT(was_there || is_wanted(g, in[i]));
         if (!was_there && !materialise(g, in[i])) return false;
         i = was_there ? i + 1 : 0;
     }

@@ -117,6 +117,9 @@ bool ebb__tape_copy(ebb__tape *t, ebb_context *ctx, size_t most, const ebb__tape
     t->max_ops = own.max_ops, t->max_links = own.max_links, t->max_vals = own.max_vals;
     t->block = own.block, t->block_bytes = own.block_bytes;
     contents_copy(t, &part);
+    for (uint32_t v = 0; v < t->n_vals; v++)
+        if (t->left[v] >= n_ops)
+            t->left[v] = NONE; /* when, in the other step, says nothing here */
     return true;
 }
 

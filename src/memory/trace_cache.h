@@ -69,6 +69,7 @@ void ebb__tape_free(ebb__tape *t, ebb_context *ctx);
 uint32_t ebb__tape_val(ebb__tape *t, ebb__tape_kind kind, uint64_t bytes);
 static inline void ebb__tape_read(ebb__tape *t, uint32_t val)
 {
+    if (t->left[val] < t->n_ops) t->left[val] = EBB__TAPE_NONE; /* who reads it holds it */
     t->links[t->n_links++] = val;
 }
 void ebb__tape_end(ebb__tape *t, uint64_t hash, float cost, bool is_rule);

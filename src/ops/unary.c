@@ -27,7 +27,23 @@ static ebb_tensor *plus(ebb_vjp *v, ebb_tensor *x, double term)
 
 /* ---- sign and size ----------------------------------------------------------------------- */
 EBB_MAP1(neg, WRAPPING, -x)
-EBB_MAP1(abs, NUMBER, x <= 0 ? 0 - x : x)
+#define MAGNITUDE(type, name, negative)                                                        \
+    static inline type name(type x)                                                            \
+    {                                                                                          \
+        return x <= 0 ? (type)(negative) : x;                                                  \
+    }
+MAGNITUDE(float, magnitude_f32, 0 - x)
+MAGNITUDE(double, magnitude_f64, 0 - x)
+MAGNITUDE(int64_t, magnitude_i64, 0 - (uint64_t)x) /* the least stays itself */
+MAGNITUDE(int32_t, magnitude_i32, 0 - (uint32_t)x)
+MAGNITUDE(uint8_t, magnitude_u8, x)
+EBB_MAP1(abs, NUMBER,
+         _Generic(x, float
+                  : magnitude_f32, double
+                  : magnitude_f64, int64_t
+                  : magnitude_i64, int32_t
+                  : magnitude_i32, uint8_t
+                  : magnitude_u8)(x))
 EBB_MAP_ROWS(1, sign, ANY, EBB_SAME, x > 0 ? 1 : x < 1 && x != 0 ? -1 : x)
 EBB_MAP_FORWARD(sign)
 

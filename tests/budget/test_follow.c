@@ -388,6 +388,34 @@ static void a_step_that_fails_in_the_middle_costs_only_itself(void **state)
     net_close(&m);
 }
 
+/* It begins like the step that is followed, whose values are read for longer. */
+static void a_forward_that_is_dropped_says_nothing_about_the_step_it_is_like(void **state)
+{
+    (void)state;
+    enum { LAYERS = 12, STEPS = 16 };
+    const route r = straight(LAYERS);
+    const int which[STEPS] = {0};
+    float want[STEPS], loss;
+    size_t budget = half(LAYERS, &r);
+    net m;
+    losses(want, LAYERS, &r, which, STEPS);
+    net_open(&m, LAYERS, budget);
+    for (int i = 0; i < STEPS; i++) {
+        if (i > 2 && i % 4 == 0) {
+            EBB_SCOPE(iter);
+            ebb_tensor *h = m.x;
+            for (int k = 0; k < LAYERS; k++) h = layer(&m, h, k);
+            assert_non_null(h);
+        }
+        uint64_t known = room_of(&m).n_steps_known;
+        GOOD(step(&loss, &m, &r));
+        assert_memory_equal(&loss, &want[i], sizeof loss);
+        if (i > 3 && i % 4) assert_true(room_of(&m).n_steps_known > known);
+    }
+    within(&m, budget);
+    net_close(&m);
+}
+
 typedef struct other {
     const net *m;
     ebb_status status;
@@ -440,6 +468,7 @@ int main(void)
         cmocka_unit_test(steps_that_are_all_different_train_the_same),
         cmocka_unit_test(a_step_that_turns_off_in_the_middle_costs_only_itself),
         cmocka_unit_test(a_step_that_fails_in_the_middle_costs_only_itself),
+        cmocka_unit_test(a_forward_that_is_dropped_says_nothing_about_the_step_it_is_like),
         cmocka_unit_test(a_second_thread_ends_learning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
