@@ -20,7 +20,8 @@ enum { EBB_NAME_BYTES = 32 }; /* of labels and names of operations here, the fin
 
 /* A name for a tensor and for the operation that made it, in explanations and dumps.
  *
- *   label  copied, longer ones cut to 31 bytes; NULL takes the name away
+ *   label  copied, longer ones cut between characters of UTF-8 to at most 31 bytes; NULL takes
+ *          the name away
  *
  * The tensor's name goes with the handle; that of the operation (of the leaf) with its node.
  * Memory  48 bytes of bookkeeping, and 32 for a tracked tensor's node.

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "api/handles.h"
 
+#include "base/text.h"
 #include "tensor/slots.h"
 
 #include <ebb/explain.h>
 
-#include <stdio.h>
 #include <string.h>
 
 _Static_assert((int)EBB_NAME_BYTES == (int)EBB__LABEL_BYTES,
@@ -44,7 +44,7 @@ static ebb_status label_set(ebb__slot *s, const char *label)
     EBB_TRY(ebb__context_usable(s->ctx));
     char text[EBB__LABEL_BYTES];
     if (label) {
-        snprintf(text, sizeof text, "%s", label);
+        ebb__text_copy(text, sizeof text, label);
         if (!ebb__slot_extra_need(s)) return ebb_error_status();
     }
     ebb_status status = s->node ? ebb_graph_label_set(s->node, label ? text : NULL) : EBB_OK;

@@ -3,9 +3,9 @@
 #include "autodiff/backward.h"
 
 #include "autodiff/inspect.h"
+#include "base/text.h"
 #include "tensor/owned.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static uint32_t place_hash(const ebb__hooks *t, const void *place)
@@ -252,7 +252,7 @@ ebb_status ebb__hook_add(ebb_hook_id *out, ebb__slot *s, ebb_hook_fn fn, void *u
     h->fn = fn;
     h->user = user;
     h->done = o->done;
-    if (o->name) snprintf(h->name, sizeof h->name, "%s", o->name);
+    if (o->name) ebb__text_copy(h->name, sizeof h->name, o->name);
     ebb_status status = hook_hold(h, o);
     if (status == EBB_OK) return hook_place(out, h, s);
     ebb__hook_unref(h);

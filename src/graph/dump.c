@@ -8,6 +8,7 @@
 #endif
 
 #include "base/error.h"
+#include "base/text.h"
 #include "graph/node.h"
 
 #include <stdarg.h>
@@ -38,17 +39,20 @@ __attribute__((format(printf, 2, 3))) static void put_format(dump *d, const char
 }
 
 /* Inside quotes; both languages escape quotes and backslashes alike. Control characters become
- * spaces in DOT, which has no escape for them. */
+ * spaces in DOT, which has no escape for them; what is not UTF-8 becomes U+FFFD. */
 static void put_escaped(dump *d, const char *text)
 {
-    for (; *text; text++) {
+    for (size_t n; *text; text += n ? n : 1) {
         unsigned char c = (unsigned char)*text;
+        n = ebb__utf8_bytes(text);
         if (c == '"' || c == '\\')
             put_format(d, "\\%c", c);
         else if (c < ' ')
             put_format(d, d->is_json ? "\\u%04x" : " ", c);
+        else if (n)
+            d->write(d->user, text, n);
         else
-            d->write(d->user, text, 1);
+            put(d, "\xEF\xBF\xBD");
     }
 }
 

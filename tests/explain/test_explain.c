@@ -221,6 +221,9 @@ static void labels_are_copied_cut_and_go_with_the_handle(void **state)
         name[0] = 'X';
         assert_string_equal(ebb_label_of(x), "a name that is longer than thir");
         assert_int_equal(bookkeeping(ctx) - unnamed, 48);
+        /* Three bytes each: ten fit. */
+        assert_ok(ebb_label(x, "日本語日本語日本語日本語"));
+        assert_string_equal(ebb_label_of(x), "日本語日本語日本語日");
         assert_ok(ebb_label(x, "short"));
         assert_string_equal(ebb_label_of(x), "short");
         assert_int_equal(bookkeeping(ctx) - unnamed, 48);

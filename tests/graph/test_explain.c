@@ -264,6 +264,32 @@ static void a_dump_holds_every_node_and_edge(void **state)
     assert_int_equal(ebb_graph_dump(space, (ebb_graph_format)9, text_write, &t), EBB_E_RANGE);
 }
 
+/* RFC 3629: no stray bytes, longer forms, surrogates, nothing above U+10FFFF. */
+static void a_label_that_is_no_text_leaves_the_dump_text(void **state)
+{
+    (void)state;
+#define BAD "\xEF\xBF\xBD" /* U+FFFD */
+    static const char *const label[][2] = {
+        {"\xE6\x97\xA5\xC3\xA9\xF0\x9F\x8C\x8A", "\xE6\x97\xA5\xC3\xA9\xF0\x9F\x8C\x8A"},
+        {"\xFF"
+         "a",
+         BAD "a"},
+        {"cut\xE6\x97", "cut" BAD BAD},
+        {"\xC0\xAF", BAD BAD},
+        {"\xED\xA0\x80", BAD BAD BAD},
+        {"\xF4\x90\x80\x80", BAD BAD BAD BAD},
+        {"\xC3\"", BAD "\\\""}};
+    for (size_t i = 0; i < sizeof label / sizeof *label; i++) {
+        char want[64];
+        text t = {.n = 0};
+        assert_int_equal(ebb_graph_label_set(leaf, label[i][0]), EBB_OK);
+        assert_int_equal(ebb_graph_dump(space, EBB_GRAPH_JSON, text_write, &t), EBB_OK);
+        snprintf(want, sizeof want, "\"label\":\"%s\"", label[i][1]);
+        assert_non_null(strstr(t.bytes, want));
+    }
+#undef BAD
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -277,6 +303,7 @@ int main(void)
         TEST(a_label_goes_with_its_node),
         TEST(each_allocation_of_the_tools_fails_once),
         TEST(a_dump_holds_every_node_and_edge),
+        TEST(a_label_that_is_no_text_leaves_the_dump_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
