@@ -53,7 +53,7 @@ static void rms_grad_rows(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
     const rms_work *w = arg;
     double *dw = w->sums + (int64_t)part * w->n;
-    memset(dw, 0, (size_t)w->n * sizeof(double));
+    if (w->n > 0) memset(dw, 0, (size_t)w->n * sizeof(double));
     for (int64_t i = lo; i < hi; i++) EBB_BY_DTYPE(w->dtype, rms_grad_row, w, i, dw);
 }
 
