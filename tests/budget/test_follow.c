@@ -1,7 +1,7 @@
 /* test_follow.c - under a budget steps that repeat are known again and cost no more than they did
  * before; what is unlike, breaks off or comes from another thread costs nothing but that.
  * SPDX-License-Identifier: MIT */
-#include "cases/cases.h"
+#include "support/layers_net.h"
 
 #include "autodiff/habit.h"
 #include "budget/models.h"
@@ -12,48 +12,15 @@
 
 enum { MAX_LAYERS = 24, WIDTH = 32, BATCH = 1024 };
 
-typedef struct net {
-    ebb_context *ctx;
-    ebb_params *p;
-    ebb_optimizer *opt;
-    ebb_tensor *x;
-} net;
-
 /* So many layers have parameters; a step may use a layer more than once. */
 static void net_open(net *m, int n_layers, size_t budget)
 {
-    static float data[BATCH * WIDTH];
-    GOOD(ebb_context_create(
-        &m->ctx,
-        &(ebb_context_options){.n_threads = 1, .seed = 9, .memory_budget_bytes = budget}));
-    GOOD(ebb_params_create(&m->p, m->ctx));
-    for (int l = 0; l < n_layers; l++) {
-        ebb_params *layer = ebb_params_sub(m->p, "l%d", l);
-        ebb_param(layer, "w", EBB_F32, EBB_SHAPE(WIDTH, WIDTH), ebb_xavier_uniform());
-        ebb_param(layer, "b", EBB_F32, EBB_SHAPE(WIDTH), ebb_constant(0.1));
-    }
-    GOOD(ebb_params_status(m->p));
-    GOOD(ebb_sgd_create(&m->opt, m->p, 0.05, NULL));
-    for (int i = 0; i < BATCH * WIDTH; i++) data[i] = sinf((float)i);
-    EBB_SCOPE(scope);
-    m->x =
-        ebb_keep(ebb_tensor_copy(m->ctx, EBB_F32, EBB_SHAPE(BATCH, WIDTH), data, sizeof data));
-}
-
-static void net_close(net *m)
-{
-    ebb_release(m->x);
-    ebb_context_destroy(m->ctx);
-}
-
-static ebb_tensor *w_of(const net *m, int l, const char *name)
-{
-    return ebb_params_find(ebb_params_sub(m->p, "l%d", l), name);
+    net_make(m, (net_options){n_layers, WIDTH, BATCH, 1, true, budget});
 }
 
 static ebb_tensor *layer(const net *m, ebb_tensor *h, int l)
 {
-    h = ebb_add(ebb_matmul(h, w_of(m, l, "w")), w_of(m, l, "b"));
+    h = ebb_add(ebb_matmul(h, net_param(m, l, "w")), net_param(m, l, "b"));
     return l % 2 ? ebb_tanh(h) : ebb_gelu(h, NULL);
 }
 
@@ -152,7 +119,7 @@ static ebb_status skipping_step(const net *m, int n)
     ebb_tensor *skip[SKIPS], *h = m->x;
     for (int l = 0; l < n + SKIPS; l++) {
         EBB_SCOPE(inner);
-        h = ebb_escape(inner, ebb_tanh(ebb_mul(h, w_of(m, l % n, "b"))));
+        h = ebb_escape(inner, ebb_tanh(ebb_mul(h, net_param(m, l % n, "b"))));
         if (l < SKIPS) skip[l] = h;
     }
     for (int l = 0; l < SKIPS; l++) {

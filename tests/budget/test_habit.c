@@ -1,46 +1,13 @@
 /* test_habit.c - a step written in one scope comes to need what a step that lets go of everything by
  * hand needs, without a budget; and what it reads after all is what it was.
  * SPDX-License-Identifier: MIT */
-#include "cases/cases.h"
+#include "support/layers_net.h"
 
 enum { LAYERS = 8, WIDTH = 32, BATCH = 1024 };
 
-typedef struct net {
-    ebb_context *ctx;
-    ebb_params *p;
-    ebb_optimizer *opt;
-    ebb_tensor *x;
-} net;
-
 static void net_open(net *m, size_t budget)
 {
-    static float data[BATCH * WIDTH];
-    GOOD(ebb_context_create(
-        &m->ctx,
-        &(ebb_context_options){.n_threads = 2, .seed = 9, .memory_budget_bytes = budget}));
-    GOOD(ebb_params_create(&m->p, m->ctx));
-    for (int l = 0; l < LAYERS; l++) {
-        ebb_params *layer = ebb_params_sub(m->p, "l%d", l);
-        ebb_param(layer, "w", EBB_F32, EBB_SHAPE(WIDTH, WIDTH), ebb_xavier_uniform());
-        ebb_param(layer, "b", EBB_F32, EBB_SHAPE(WIDTH), ebb_constant(0.1));
-    }
-    GOOD(ebb_params_status(m->p));
-    GOOD(ebb_sgd_create(&m->opt, m->p, 0.05, NULL));
-    for (int i = 0; i < BATCH * WIDTH; i++) data[i] = sinf((float)i);
-    EBB_SCOPE(scope);
-    m->x =
-        ebb_keep(ebb_tensor_copy(m->ctx, EBB_F32, EBB_SHAPE(BATCH, WIDTH), data, sizeof data));
-}
-
-static void net_close(net *m)
-{
-    ebb_release(m->x);
-    ebb_context_destroy(m->ctx);
-}
-
-static ebb_tensor *w_of(const net *m, int l, const char *name)
-{
-    return ebb_params_find(ebb_params_sub(m->p, "l%d", l), name);
+    net_make(m, (net_options){LAYERS, WIDTH, BATCH, 2, true, budget});
 }
 
 /* Every handle lives until the step ends; hidden[] gets some of them. */
@@ -48,8 +15,8 @@ static ebb_status natural_step(const net *m, ebb_tensor **hidden)
 {
     ebb_tensor *h = m->x;
     for (int l = 0; l < LAYERS; l++) {
-        h = ebb_matmul(h, w_of(m, l, "w"));
-        h = ebb_add(h, w_of(m, l, "b"));
+        h = ebb_matmul(h, net_param(m, l, "w"));
+        h = ebb_add(h, net_param(m, l, "b"));
         h = ebb_mul_scalar(h, 1.5);
         h = l % 2 ? ebb_tanh(h) : ebb_gelu(h, NULL);
         if (hidden) hidden[l] = h;
@@ -64,8 +31,8 @@ static ebb_status tidy_step(const net *m)
     ebb_tensor *h = m->x;
     for (int l = 0; l < LAYERS; l++) {
         EBB_SCOPE(layer);
-        ebb_tensor *y = ebb_matmul(h, w_of(m, l, "w")), *next;
-        ebb_replace(&y, ebb_add(y, w_of(m, l, "b")));
+        ebb_tensor *y = ebb_matmul(h, net_param(m, l, "w")), *next;
+        ebb_replace(&y, ebb_add(y, net_param(m, l, "b")));
         ebb_replace(&y, ebb_mul_scalar(y, 1.5));
         next = ebb_escape(layer, l % 2 ? ebb_tanh(y) : ebb_gelu(y, NULL));
         ebb_replace(&y, NULL);

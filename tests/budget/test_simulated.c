@@ -6,81 +6,33 @@
  * numbers are alike, not equal: to 30 % and 4, the more so the less is short. The first step is
  * compared: later ones do as they have learned.
  * SPDX-License-Identifier: MIT */
-#include <ebb/ebb.h>
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#define GOOD(call)                                                                             \
-    do {                                                                                       \
-        if ((call) != EBB_OK) fail_msg("%s", ebb_error_message());                             \
-    } while (0)
+#include "support/layers_net.h"
 
 enum { LAYERS = 12, WIDTH = 64, BATCH = 256, STEPS = 3 };
 
-typedef struct net {
-    ebb_context *ctx;
-    ebb_params *p;
-    ebb_optimizer *opt;
-    ebb_tensor *x;
-    bool recurs; /* a recurrent cell instead of layers */
-} net;
-
-static void net_open(net *m, size_t budget, bool recurs)
+static void net_open(net *m, size_t budget)
 {
-    static float data[BATCH * WIDTH];
-    for (int i = 0; i < BATCH * WIDTH; i++) data[i] = sinf((float)i);
-    *m = (net){.recurs = recurs};
-    GOOD(ebb_context_create(
-        &m->ctx,
-        &(ebb_context_options){.n_threads = 1, .seed = 3, .memory_budget_bytes = budget}));
-    GOOD(ebb_params_create(&m->p, m->ctx));
-    for (int l = 0; l < LAYERS; l++) {
-        ebb_params *layer = ebb_params_sub(m->p, "l%d", l);
-        ebb_param(layer, "w", EBB_F32, EBB_SHAPE(WIDTH, WIDTH), ebb_xavier_uniform());
-    }
-    GOOD(ebb_params_status(m->p));
-    GOOD(ebb_sgd_create(&m->opt, m->p, 0.01, NULL));
-    EBB_SCOPE(scope);
-    m->x =
-        ebb_keep(ebb_tensor_copy(m->ctx, EBB_F32, EBB_SHAPE(BATCH, WIDTH), data, sizeof data));
-}
-
-static void net_close(net *m)
-{
-    ebb_release(m->x);
-    ebb_context_destroy(m->ctx);
-}
-
-static ebb_tensor *weight(const net *m, int l)
-{
-    return ebb_params_find(ebb_params_sub(m->p, "l%d", l), "w");
+    net_make(m, (net_options){LAYERS, WIDTH, BATCH, 1, false, budget});
 }
 
 /* h = tanh(x W_l) in turn, or h = tanh(x W_0 + h W_1) sigmoid(x W_2 + h W_3) again and again. */
-static ebb_tensor *layer(const net *m, ebb_tensor *h, int l)
+static ebb_tensor *layer(const net *m, ebb_tensor *h, int l, bool recurs)
 {
-    if (!m->recurs) return ebb_tanh(ebb_matmul(h, weight(m, l)));
-    ebb_tensor *a =
-        ebb_tanh(ebb_add(ebb_matmul(m->x, weight(m, 0)), ebb_matmul(h, weight(m, 1))));
-    ebb_tensor *g =
-        ebb_sigmoid(ebb_add(ebb_matmul(m->x, weight(m, 2)), ebb_matmul(h, weight(m, 3))));
+    if (!recurs) return ebb_tanh(ebb_matmul(h, net_param(m, l, "w")));
+    ebb_tensor *a = ebb_tanh(
+        ebb_add(ebb_matmul(m->x, net_param(m, 0, "w")), ebb_matmul(h, net_param(m, 1, "w"))));
+    ebb_tensor *g = ebb_sigmoid(
+        ebb_add(ebb_matmul(m->x, net_param(m, 2, "w")), ebb_matmul(h, net_param(m, 3, "w"))));
     return ebb_mul(a, g);
 }
 
-static ebb_status step(const net *m)
+static ebb_status step(const net *m, bool recurs)
 {
     EBB_SCOPE(iter);
     ebb_tensor *h = m->x;
     for (int l = 0; l < LAYERS; l++) {
         EBB_SCOPE(inner);
-        h = ebb_escape(inner, layer(m, h, l));
+        h = ebb_escape(inner, layer(m, h, l, recurs));
     }
     return ebb_minimize(m->opt, ebb_mean(ebb_square(h), EBB_ALL), NULL);
 }
@@ -89,10 +41,10 @@ static void record(ebb_iteration **out, bool recurs)
 {
     net m;
     ebb_recorder *r;
-    net_open(&m, 0, recurs);
-    for (int i = 0; i < STEPS; i++) GOOD(step(&m));
+    net_open(&m, 0);
+    for (int i = 0; i < STEPS; i++) GOOD(step(&m, recurs));
     GOOD(ebb_recorder_begin(&r, m.ctx));
-    GOOD(step(&m));
+    GOOD(step(&m, recurs));
     GOOD(ebb_recorder_end(out, r));
     net_close(&m);
 }
@@ -115,8 +67,8 @@ static size_t budget_for(size_t bytes, bool recurs)
     const size_t ample = (size_t)64 << 20;
     net m;
     ebb_stats s;
-    net_open(&m, ample, recurs);
-    for (int i = 0; i < STEPS; i++) GOOD(step(&m));
+    net_open(&m, ample);
+    for (int i = 0; i < STEPS; i++) GOOD(step(&m, recurs));
     ebb_stats_get(&s, m.ctx);
     net_close(&m);
     double map = (double)(kept(ample) - kept(ample / 2)) / (double)(ample / 2);
@@ -141,10 +93,10 @@ static void compare(bool recurs, double r)
     GOOD(ebb_iteration_simulate(&want, it, budget,
                                 &(ebb_simulate_options){.policy = EBB_POLICY_BACKWARD}));
     assert_true(want.works && want.n_evictions > 0);
-    net_open(&m, budget_for(budget, recurs), recurs);
+    net_open(&m, budget_for(budget, recurs));
     ebb_room_stats before, after;
     ebb_room_stats_get(&before, m.ctx);
-    GOOD(step(&m));
+    GOOD(step(&m, recurs));
     ebb_room_stats_get(&after, m.ctx);
     assert_int_equal(ebb_error_status(), EBB_OK);
     double evictions = (double)(after.n_evictions - before.n_evictions);

@@ -1,53 +1,15 @@
 /* test_record.c - a training step recorded as it runs says what it holds and what a budget would
  * cost it.
  * SPDX-License-Identifier: MIT */
-#include <ebb/ebb.h>
+#include "support/layers_net.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#define GOOD(call)                                                                             \
-    do {                                                                                       \
-        if ((call) != EBB_OK) fail_msg("%s", ebb_error_message());                             \
-    } while (0)
 
 enum { LAYERS = 6, WIDTH = 64, BATCH = 256, VALUE = BATCH * WIDTH * 4 };
 
-typedef struct net {
-    ebb_context *ctx;
-    ebb_params *p;
-    ebb_optimizer *opt;
-    ebb_tensor *x;
-} net;
-
 static void net_open(net *m)
 {
-    static float data[BATCH * WIDTH];
-    for (int i = 0; i < BATCH * WIDTH; i++) data[i] = sinf((float)i);
-    GOOD(ebb_context_create(&m->ctx, &(ebb_context_options){.n_threads = 1, .seed = 3}));
-    GOOD(ebb_params_create(&m->p, m->ctx));
-    for (int l = 0; l < LAYERS; l++) {
-        ebb_params *layer = ebb_params_sub(m->p, "l%d", l);
-        ebb_param(layer, "w", EBB_F32, EBB_SHAPE(WIDTH, WIDTH), ebb_xavier_uniform());
-    }
-    GOOD(ebb_params_status(m->p));
-    GOOD(ebb_sgd_create(&m->opt, m->p, 0.01, NULL));
-    EBB_SCOPE(scope);
-    m->x =
-        ebb_keep(ebb_tensor_copy(m->ctx, EBB_F32, EBB_SHAPE(BATCH, WIDTH), data, sizeof data));
-}
-
-static void net_close(net *m)
-{
-    ebb_release(m->x);
-    ebb_context_destroy(m->ctx);
+    net_make(m, (net_options){LAYERS, WIDTH, BATCH, 1, false, 0});
 }
 
 static void step(const net *m)
@@ -56,8 +18,7 @@ static void step(const net *m)
     ebb_tensor *h = m->x;
     for (int l = 0; l < LAYERS; l++) {
         EBB_SCOPE(layer);
-        ebb_tensor *w = ebb_params_find(ebb_params_sub(m->p, "l%d", l), "w");
-        h = ebb_escape(layer, ebb_tanh(ebb_matmul(h, w)));
+        h = ebb_escape(layer, ebb_tanh(ebb_matmul(h, net_param(m, l, "w"))));
     }
     GOOD(ebb_minimize(m->opt, ebb_mean(ebb_square(h), EBB_ALL), NULL));
 }
