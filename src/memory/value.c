@@ -96,8 +96,8 @@ ebb_status ebb__value_create(ebb__value **out, ebb_context *ctx, size_t bytes, e
 
 void *ebb__nowhere(void)
 {
-    static char grain[EBB__ARENA_GRAIN];
-    return grain;
+    static const char grain[EBB__ARENA_GRAIN];
+    return (void *)(uintptr_t)grain;
 }
 
 /* On memory that is not the arena's. */

@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-enum { MAX_LAYERS = 24, WIDTH = 32, BATCH = 1024 };
+enum { MAX_LAYERS = 24, MAX_STEPS = 64, WIDTH = 32, BATCH = 1024 };
 
 /* So many layers have parameters; a step may use a layer more than once. */
 static void net_open(net *m, int n_layers, size_t budget)
@@ -83,18 +83,26 @@ static void losses(float *out, int n_layers, const route *routes, const int *whi
     net_close(&m);
 }
 
+/* A net whose steps all take this route, in half of what can move; returns the budget. */
+static size_t begin(net *m, float *want, const route *r, int n)
+{
+    const int which[MAX_STEPS] = {0};
+    size_t budget = half(r->n, r);
+    assert_true(n <= MAX_STEPS);
+    losses(want, r->n, r, which, n);
+    net_open(m, r->n, budget);
+    return budget;
+}
+
 static void a_repeated_step_is_known_and_costs_no_more(void **state)
 {
     (void)state;
     enum { LAYERS = 16, STEPS = 24 };
     const route r = straight(LAYERS);
-    const int which[STEPS] = {0};
     float want[STEPS], loss;
     uint64_t again[STEPS], before = 0;
-    size_t budget = half(LAYERS, &r);
     net m;
-    losses(want, LAYERS, &r, which, STEPS);
-    net_open(&m, LAYERS, budget);
+    size_t budget = begin(&m, want, &r, STEPS);
     for (int i = 0; i < STEPS; i++) {
         GOOD(step(&loss, &m, &r));
         assert_memory_equal(&loss, &want[i], sizeof loss);
@@ -329,12 +337,9 @@ static void a_step_that_fails_in_the_middle_costs_only_itself(void **state)
     (void)state;
     enum { LAYERS = 12, STEPS = 12, FAILS = 6 };
     const route r = straight(LAYERS);
-    const int which[STEPS] = {0};
     float want[STEPS], loss;
-    size_t budget = half(LAYERS, &r);
     net m;
-    losses(want, LAYERS, &r, which, STEPS);
-    net_open(&m, LAYERS, budget);
+    size_t budget = begin(&m, want, &r, STEPS);
     for (int i = 0; i < STEPS; i++) {
         if (i == FAILS) {
             EBB_SCOPE(iter);
@@ -361,12 +366,9 @@ static void a_forward_that_is_dropped_says_nothing_about_the_step_it_is_like(voi
     (void)state;
     enum { LAYERS = 12, STEPS = 16 };
     const route r = straight(LAYERS);
-    const int which[STEPS] = {0};
     float want[STEPS], loss;
-    size_t budget = half(LAYERS, &r);
     net m;
-    losses(want, LAYERS, &r, which, STEPS);
-    net_open(&m, LAYERS, budget);
+    size_t budget = begin(&m, want, &r, STEPS);
     for (int i = 0; i < STEPS; i++) {
         if (i > 2 && i % 4 == 0) {
             EBB_SCOPE(iter);
@@ -401,12 +403,9 @@ static void a_second_thread_ends_learning(void **state)
     (void)state;
     enum { LAYERS = 12, STEPS = 10, COMES = 5 };
     const route r = straight(LAYERS);
-    const int which[STEPS] = {0};
     float want[STEPS], loss;
-    size_t budget = half(LAYERS, &r);
     net m;
-    losses(want, LAYERS, &r, which, STEPS);
-    net_open(&m, LAYERS, budget);
+    size_t budget = begin(&m, want, &r, STEPS);
     for (int i = 0; i < STEPS; i++) {
         if (i == COMES) {
             pthread_t t;
