@@ -11,9 +11,7 @@
 #include <string.h>
 
 struct ebb__dry {
-    ebb_context *ctx; /* where it began */
     ebb__array slots;
-    uint64_t random_counter;
 };
 
 typedef struct slot_before {
@@ -34,9 +32,7 @@ ebb_status ebb__dry_begin(ebb_context *ctx)
     struct ebb__dry *dry = ebb__alloc(&ebb__allocator_libc, sizeof *dry, 16);
     if (!dry) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", sizeof *dry);
     memset(dry, 0, sizeof *dry);
-    dry->ctx = ctx;
     dry->slots.item_bytes = sizeof(slot_before);
-    dry->random_counter = atomic_load(&ctx->random_counter);
     set_below(ctx, dry);
     return EBB_OK;
 }
@@ -54,7 +50,6 @@ void ebb__dry_end(ebb_context *ctx)
         ebb__storage_release(phantom);
         ebb_graph_node_release(before[i].leaf);
     }
-    atomic_store(&ctx->random_counter, dry->random_counter);
     set_below(ctx, NULL);
     ebb__array_free(&dry->slots, &ebb__allocator_libc);
     ebb__free(&ebb__allocator_libc, dry, sizeof *dry);

@@ -244,6 +244,41 @@ static void a_value_read_after_its_parameter_was_updated_is_what_it_was(void **s
     ebb_context_destroy(ctx);
 }
 
+/* ---- a budget within a budget ------------------------------------------------------------ */
+
+/* So many results of 64 KiB that can be made again, all held by the scope. */
+static void results_make(ebb_tensor **out, int n, ebb_context *ctx)
+{
+    ebb_tensor *x = ebb_full(ctx, EBB_F32, EBB_SHAPE(16384), 0.5);
+    for (int i = 0; i < n; i++) GOOD(ebb_check(out[i] = ebb_mul_scalar(x, i + 1)));
+}
+
+static void a_tenant_short_of_his_own_budget_takes_nothing_from_others(void **state)
+{
+    (void)state;
+    enum { OURS = 16, THEIRS = 40 }; /* 1 and 2.5 MiB */
+    ebb_context *ctx = with_budget(8 << 20), *tenant;
+    ebb_tensor *ours[OURS], *theirs[THEIRS];
+    ebb_room_stats before, between, after;
+    float x[16384];
+    GOOD(ebb_context_create(
+        &tenant, &(ebb_context_options){.parent = ctx, .memory_budget_bytes = 1 << 20}));
+    EBB_SCOPE(scope);
+    results_make(ours, OURS, ctx);
+    ebb_room_stats_get(&before, ctx);
+    results_make(theirs, THEIRS, tenant);
+    ebb_room_stats_get(&between, ctx);
+    assert_true(between.n_evictions > before.n_evictions);
+    for (int i = 0; i < OURS; i++) GOOD(EBB_READ(ours[i], x, 16384));
+    ebb_room_stats_get(&after, ctx);
+    assert_int_equal(after.n_recomputes, between.n_recomputes);
+    GOOD(EBB_READ(theirs[0], x, 16384));
+    assert_true(x[0] == 0.5f);
+    ebb_scope_end(scope);
+    ebb_context_destroy(tenant);
+    ebb_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_chain_of_200_fits_29_buffers_without_running_each_again_and_again),
         cmocka_unit_test(bytes_that_are_free_can_be_had_in_one_piece),
         cmocka_unit_test(what_is_mapped_stays_where_it_is),
+        cmocka_unit_test(a_tenant_short_of_his_own_budget_takes_nothing_from_others),
         cmocka_unit_test(a_value_read_after_its_parameter_was_updated_is_what_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
