@@ -216,13 +216,15 @@ typedef struct ebb_watch_event {
 EBB_API EBB_NODISCARD ebb_status ebb_watch(ebb_context *ctx,
                                            void (*warn)(void *user, const ebb_watch_event *e),
                                            void *user, uint32_t flags);
-/* Has a function called where an operation, a tensor made by hand, a backward or another derivative ends
- * in EBB_E_BUDGET or EBB_E_NOMEM: for a snapshot of who holds what at that moment (ebb_holders into
- * memory made before, ebb_context_dump_graph), for the context with its parent and children.
+/* Has a function called where any call on the context or its tensors ends in EBB_E_BUDGET or EBB_E_NOMEM:
+ * for a snapshot of who holds what at that moment (ebb_holders into memory made before,
+ * ebb_context_dump_graph), for the context with its parent and children. A call that is made of others
+ * (a layer, an optimizer, a loader, a set of parameters) is told of at the one within that was refused;
+ * what zlib and other libraries are refused on their own account is not told.
  *
  *   refused  called once a failing call, on its thread, without locks, when all that the call
- *            had begun is undone; may call anything. ctx is that of the call, error the failure.
- *            NULL switches it off
+ *            had begun is undone; may call anything. ctx is that of the call (a child that could not
+ *            be made: its parent), error the failure. NULL switches it off
  *
  * The failure, its budget report included, stays as it is whatever the function does. What is
  * refused while the function runs, in it or on other threads, is not told.

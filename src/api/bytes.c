@@ -143,8 +143,7 @@ ebb_status(ebb_read)(void *out, size_t out_bytes, ebb_dtype as, ebb_tensor *t)
 {
     const char *outer = ebb__error_op_set("read");
     ebb_status status = read_checked(out, out_bytes, as, t);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(&t, 1), status);
 }
 
 double(ebb_item)(ebb_tensor *t)
@@ -153,14 +152,16 @@ double(ebb_item)(ebb_tensor *t)
     double x = NAN;
     ebb__slot *s = ebb__slot_of(t, "ebb_item", "t");
     ebb_view v;
-    if (s && ebb_n_elems(t) != 1) {
-        ebb__fail(EBB_E_SHAPE, "the tensor has %lld elements, one is needed",
-                  (long long)ebb_n_elems(t));
-    } else if (s && ebb__context_usable(s->ctx) == EBB_OK && ebb__tensor_pin(&v, s) == EBB_OK) {
+    ebb_status status = s ? ebb__context_usable(s->ctx) : ebb_error_status();
+    if (status == EBB_OK && ebb_n_elems(t) != 1)
+        status = ebb__fail(EBB_E_SHAPE, "the tensor has %lld elements, one is needed",
+                           (long long)ebb_n_elems(t));
+    if (status == EBB_OK) status = ebb__tensor_pin(&v, s);
+    if (status == EBB_OK) {
         x = element_get(v.data, v.dtype);
         ebb__tensor_unpin(s);
     }
-    ebb__error_op_set(outer);
+    (void)ebb__call_end(outer, s ? s->ctx : NULL, status);
     return x;
 }
 
@@ -206,8 +207,7 @@ ebb_status(ebb_write)(ebb_tensor *t, ebb_dtype as, const void *data, size_t data
 {
     const char *outer = ebb__error_op_set("write");
     ebb_status status = write_checked(t, as, data, data_bytes);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(&t, 1), status);
 }
 
 /* ---- mapping ----------------------------------------------------------------------------- */
@@ -241,8 +241,7 @@ ebb_status(ebb_map)(ebb_view *out, ebb_tensor *t, uint32_t access)
 {
     const char *outer = ebb__error_op_set("map");
     ebb_status status = map_checked(out, t, access);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(&t, 1), status);
 }
 
 void ebb_unmap(ebb_tensor *t)
@@ -258,6 +257,8 @@ void ebb_unmap(ebb_tensor *t)
     ebb__tensor_unpin(s);
     /* What was saved while the user could write is as good as written to. */
     if (last && atomic_exchange(&s->written_by_map, false) &&
-        ebb__context_usable(s->ctx) == EBB_OK)
-        (void)ebb__storage_write(s->storage, "map for writing", ebb__restore);
+        ebb__context_usable(s->ctx) == EBB_OK) {
+        ebb_status status = ebb__storage_write(s->storage, "map for writing", ebb__restore);
+        (void)ebb__call_end(ebb__error_op(), s->ctx, status);
+    }
 }

@@ -60,7 +60,8 @@ ebb_tensor *ebb__call_list(const ebb_op *op, const void *attr, ebb_tensor *const
     size_t bytes = (size_t)(n_first + n) * sizeof *all;
     if (n_first + n > EBB__MAX_IN) all = ebb__alloc(&ebb__allocator_libc, bytes, 16);
     if (!all) {
-        ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes);
+        (void)ebb__call_end(NULL, ebb__context_among(list, n),
+                            ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes));
         return NULL;
     }
     for (int32_t i = 0; i < n_first; i++) all[i] = first[i];

@@ -171,7 +171,9 @@ ebb_status(ebb_context_create)(ebb_context **out, const ebb_context_options *opt
                                           : &ebb__allocator_libc;
     ebb_context *ctx = ebb__alloc(a, sizeof *ctx, 64);
     if (!ctx)
-        return ebb__fail(EBB_E_NOMEM, "%zu bytes for a context were refused", sizeof *ctx);
+        return ebb__call_end(
+            ebb__error_op(), o->parent,
+            ebb__fail(EBB_E_NOMEM, "%zu bytes for a context were refused", sizeof *ctx));
     memset(ctx, 0, sizeof *ctx);
     ctx->allocator = *a;
     ctx->parent = o->parent;
@@ -188,7 +190,7 @@ ebb_status(ebb_context_create)(ebb_context **out, const ebb_context_options *opt
     ebb_status status = context_build(ctx, o);
     if (status != EBB_OK) {
         context_free(ctx);
-        return status;
+        return ebb__call_end(ebb__error_op(), o->parent, status);
     }
     *out = ctx;
     return EBB_OK;
@@ -261,7 +263,9 @@ void *ebb_alloc(ebb_context *ctx, size_t bytes, ebb_kind kind)
         return NULL;
     }
     if (ebb__context_usable(ctx) != EBB_OK) return NULL;
-    return ebb__owned_alloc(ctx, bytes, kind);
+    void *p = ebb__owned_alloc(ctx, bytes, kind);
+    (void)ebb__call_end(ebb__error_op(), ctx, p ? EBB_OK : ebb_error_status());
+    return p;
 }
 
 void ebb_free(ebb_context *ctx, void *p, size_t bytes, ebb_kind kind)

@@ -26,7 +26,7 @@ ebb_status ebb_dry_run(ebb_iteration **iteration_out, ebb_context *ctx,
         return ebb__fail(EBB_E_MISUSE, "ebb_dry_run: iteration_out, ctx or step is NULL");
     EBB_TRY(ebb__context_usable(ctx));
     ebb_recorder *recorder;
-    EBB_TRY(ebb__dry_begin(ctx));
+    EBB_TRY(ebb__call_end(ebb__error_op(), ctx, ebb__dry_begin(ctx)));
     ebb_status status = ebb_recorder_begin(&recorder, ctx);
     if (status != EBB_OK) {
         ebb__dry_end(ctx);

@@ -177,8 +177,7 @@ ebb_status(ebb_explain)(ebb_explanation *out, ebb_tensor *t)
     if (s && !out) status = ebb__null_argument("ebb_explain", "out");
     if (status == EBB_OK) status = explain(&e, s);
     if (status == EBB_OK) *out = e;
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, s ? s->ctx : NULL, status);
 }
 
 /* ---- as text ----------------------------------------------------------------------------- */

@@ -149,6 +149,5 @@ ebb_status(ebb_discard_graph)(ebb_tensor *root)
             ebb__graph_walk_end(&walk);
         }
     }
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, s ? s->ctx : NULL, status);
 }

@@ -76,7 +76,9 @@ ebb_tensor *(ebb_grad_of)(ebb_tensor *leaf)
     ebb_view v = {.dtype = slot.at->dtype, .shape = slot.at->shape};
     ebb_tensor *t = NULL;
     ebb__view_contiguous(&v);
-    return ebb__tensor_create(&t, slot.at->ctx, grad, &v, 0) == EBB_OK ? t : NULL;
+    ebb_context *ctx = slot.at->ctx;
+    ebb_status status = ebb__tensor_create(&t, ctx, grad, &v, 0);
+    return ebb__call_end(ebb__error_op(), ctx, status) == EBB_OK ? t : NULL;
 }
 
 ebb_status(ebb_clear_grad)(ebb_tensor *leaf)
@@ -84,7 +86,8 @@ ebb_status(ebb_clear_grad)(ebb_tensor *leaf)
     grad_slot slot = slot_find(leaf, "clear_grad");
     if (!slot.at) return ebb_error_status();
     if (slot.leaf && ebb__is_dry(slot.at->ctx))
-        EBB_TRY(ebb__dry_slot_note(slot.at->ctx, slot.leaf));
+        EBB_TRY(ebb__call_end(ebb__error_op(), slot.at->ctx,
+                              ebb__dry_slot_note(slot.at->ctx, slot.leaf)));
     slot_lock(&slot);
     ebb__storage *grad = slot.at->grad;
     slot.at->grad = NULL;
@@ -121,8 +124,7 @@ ebb_status(ebb_hook_add)(ebb_hook_id *out, ebb_tensor *t, ebb_hook_fn fn, void *
         status = ebb__hook_add(out, s, fn, user, o);
     else if (o->done)
         o->done(user);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, s ? s->ctx : NULL, status);
 }
 
 ebb_status(ebb_hook_remove)(ebb_context *ctx, ebb_hook_id id)
@@ -140,6 +142,5 @@ ebb_status(ebb_retain_grad)(ebb_tensor *t)
     const char *outer = ebb__error_op_set("retain_grad");
     ebb__slot *s = target_of(t, "ebb_retain_grad");
     ebb_status status = !s ? ebb_error_status() : s->is_leaf ? EBB_OK : ebb__hook_retain(s);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, s ? s->ctx : NULL, status);
 }

@@ -377,6 +377,5 @@ ebb_status(ebb_gradcheck)(ebb_gradcheck_report *report, ebb_function fn, void *u
     numbers_free(k.var, k.n_inputs + 1);
     numbers_free(k.out, k.n_inputs + 1);
     free(k.tensor);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(inputs, inputs ? n_inputs : 0), status);
 }

@@ -62,8 +62,7 @@ ebb_status(ebb_label)(ebb_tensor *t, const char *label)
     const char *outer = ebb__error_op_set("label");
     ebb__slot *s = ebb__slot_of(t, "ebb_label", "t");
     ebb_status status = s ? label_set(s, label) : ebb_error_status();
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, s ? s->ctx : NULL, status);
 }
 
 const char *ebb_label_of(const ebb_tensor *t)

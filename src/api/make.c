@@ -74,7 +74,7 @@ ebb_tensor *(ebb_tensor_adopt)(ebb_context *ctx, ebb_dtype d, ebb_shape s, void 
 {
     const char *outer = ebb__error_op_set("tensor_adopt");
     ebb_tensor *t = adopt(ctx, d, &s, data, data_bytes, done, user);
-    ebb__error_op_set(outer);
+    (void)ebb__call_end(outer, ctx, t ? EBB_OK : ebb_error_status());
     return t;
 }
 
@@ -158,7 +158,7 @@ ebb_status(ebb_set_requires_grad)(ebb_tensor *t, bool on)
     if (s->node && !s->is_leaf)
         return ebb__fail(EBB_E_GRAPH,
                          "set_requires_grad: the tensor carries history; detach it first");
-    if (on) return s->is_leaf ? EBB_OK : leaf_make(s);
+    if (on) return ebb__call_end(ebb__error_op(), s->ctx, s->is_leaf ? EBB_OK : leaf_make(s));
     ebb_graph_node *node = s->node;
     s->node = NULL;
     s->is_leaf = false;
@@ -184,6 +184,6 @@ ebb_tensor *(ebb_detach)(ebb_tensor *x)
                                s->layout->offset) != EBB_OK)
             t = NULL;
     }
-    ebb__error_op_set(outer);
+    (void)ebb__call_end(outer, s ? s->ctx : NULL, t ? EBB_OK : ebb_error_status());
     return t;
 }

@@ -182,7 +182,9 @@ ebb_status ebb_recorder_begin(ebb_recorder **recorder_out, ebb_context *ctx)
     if (ctx->engine->trace)
         return ebb__fail(EBB_E_MISUSE, "ebb_recorder_begin: the context is recorded already");
     ebb_recorder *r = ebb__alloc(&ebb__allocator_libc, sizeof *r, 16);
-    if (!r) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", sizeof *r);
+    if (!r)
+        return ebb__call_end(ebb__error_op(), ctx,
+                             ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", sizeof *r));
     memset(r, 0, sizeof *r);
     r->ctx = ctx;
     r->drops.item_bytes = sizeof(drop);
@@ -225,8 +227,9 @@ ebb_status ebb_recorder_end(ebb_iteration **iteration_out, ebb_recorder *recorde
 {
     if (!recorder) return ebb__fail(EBB_E_MISUSE, "ebb_recorder_end: recorder is NULL");
     if (iteration_out) *iteration_out = NULL;
-    ebb__engine_set_trace(recorder->ctx, NULL, NULL);
-    ebb__memory_set_trace(recorder->ctx, NULL, NULL);
+    ebb_context *ctx = recorder->ctx;
+    ebb__engine_set_trace(ctx, NULL, NULL);
+    ebb__memory_set_trace(ctx, NULL, NULL);
     ebb_status s = EBB_OK;
     if (recorder->refused) s = ebb__fail(EBB_E_NOMEM, "no memory for all of the iteration");
     if (s == EBB_OK) s = drops_put(recorder);
@@ -235,5 +238,5 @@ ebb_status ebb_recorder_end(ebb_iteration **iteration_out, ebb_recorder *recorde
     else
         ebb__trace_destroy(&recorder->trace);
     recorder_free(recorder);
-    return s;
+    return ebb__call_end(ebb__error_op(), ctx, s);
 }

@@ -116,6 +116,5 @@ ebb_status(ebb_saved)(ebb_saved_value *out, int64_t max, int64_t *n_out, ebb_ten
 {
     const char *outer = ebb__error_op_set("saved");
     ebb_status status = saved_checked(out, max, n_out, root);
-    ebb__error_op_set(outer);
-    return status;
+    return ebb__call_end(outer, ebb__context_among(&root, 1), status);
 }
