@@ -44,6 +44,9 @@ ebb_status ebb__compose(ebb_context *ctx, const ebb_op *op, const void *attr, in
 ebb_dtype ebb__promoted(const ebb__apply *a);
 /* Operand i in that dtype, of the innermost scope; NULL with a record. */
 ebb_tensor *ebb__promote(ebb_tensor *t, const ebb_op *op, int32_t i, ebb_dtype d);
+/* All operands in their common dtype. */
+ebb_status ebb__promote_all(ebb_tensor **out, const ebb_op *op, ebb_tensor *const *in,
+                            int32_t n_in);
 
 /* ---- one rule of a backward -------------------------------------------------------------- */
 typedef struct ebb__backward ebb__backward;

@@ -34,7 +34,12 @@ ebb_status ebb__compose(ebb_context *ctx, const ebb_op *op, const void *attr, in
         ebb_scope_end(scope);
         return refused;
     }
-    op->compose(&v, out, in, n_in, attr);
+    ebb_tensor *promoted[EBB__MAX_IN];
+    if (op->flags & EBB_OP_PROMOTES) {
+        v.status = ebb__promote_all(promoted, op, in, n_in);
+        in = promoted;
+    }
+    if (v.status == EBB_OK) op->compose(&v, out, in, n_in, attr);
     for (int32_t k = 0; k < n_out; k++) {
         if (v.status == EBB_OK && !out[k])
             v.status = ebb__fail(EBB_E_INTERNAL, "%s has no result", op->name);

@@ -24,22 +24,53 @@ static bool is_kept(const ebb_op *op, int32_t i)
     return op->keep_dtype >> (i < op->n_in ? i : op->n_in - 1) & 1;
 }
 
+/* What operands have been, so far. */
+typedef struct operands {
+    ebb_dtype shaped, scalar; /* of those with dimensions, and of those without; 0: none */
+    bool differ;
+} operands;
+
+static void operand_add(operands *o, ebb_dtype d, bool has_dims)
+{
+    ebb_dtype seen = o->shaped ? o->shaped : o->scalar,
+              *to = has_dims ? &o->shaped : &o->scalar;
+    o->differ |= seen != 0 && d != seen;
+    *to = *to ? common(*to, d) : d;
+}
+
+static ebb_dtype operands_dtype(const operands *o)
+{
+    return category(o->shaped) >= category(o->scalar) ? o->shaped
+                                                      : common(o->shaped, o->scalar);
+}
+
 ebb_dtype ebb__promoted(const ebb__apply *a)
 {
     const ebb__call *c = &a->call;
-    ebb_dtype shaped = (ebb_dtype)0, scalar = (ebb_dtype)0;
-    bool differ = false;
-    for (int32_t i = 0; i < c->n_in; i++) {
-        if (!a->slot[i] || is_kept(c->op, i)) continue;
-        ebb_dtype d = c->in[i].dtype, seen = shaped ? shaped : scalar;
-        differ |= seen != 0 && d != seen;
-        ebb_dtype *to = c->in[i].shape.n_dims > 0 ? &shaped : &scalar;
-        *to = *to ? common(*to, d) : d;
-    }
-    ebb_dtype d = category(shaped) >= category(scalar) ? shaped : common(shaped, scalar);
+    operands o = {0};
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (a->slot[i] && !is_kept(c->op, i))
+            operand_add(&o, c->in[i].dtype, c->in[i].shape.n_dims > 0);
+    ebb_dtype d = operands_dtype(&o);
     bool to_float = c->op->shape == ebb__shape_floats && category(d) >= 0 && category(d) < 2;
     if (to_float) return EBB_F32;
-    return differ ? d : (ebb_dtype)0;
+    return o.differ ? d : (ebb_dtype)0;
+}
+
+ebb_status ebb__promote_all(ebb_tensor **out, const ebb_op *op, ebb_tensor *const *in,
+                            int32_t n_in)
+{
+    operands o = {0};
+    for (int32_t i = 0; i < n_in; i++) {
+        out[i] = in[i];
+        if (in[i] == EBB_NONE || is_kept(op, i)) continue;
+        const ebb__layout *l = ebb__slot_raw(in[i])->layout;
+        operand_add(&o, (ebb_dtype)l->dtype, l->n_dims > 0);
+    }
+    for (int32_t i = 0; i < n_in && o.differ; i++)
+        if (in[i] != EBB_NONE && !(out[i] = ebb__promote(in[i], op, i, operands_dtype(&o))))
+            return ebb_error_status();
+    return EBB_OK;
 }
 
 ebb_tensor *ebb__promote(ebb_tensor *t, const ebb_op *op, int32_t i, ebb_dtype d)

@@ -88,10 +88,11 @@ enum ebb_op_flag {
     EBB_OP_ALIAS_SAFE = 1u << 12, /* elementwise: out may be one of the inputs' bytes */
     EBB_OP_MOVES = 1u << 13,      /* the kernel only moves elements, of any size: f16 and bf16
                                      are not widened for it */
-    EBB_OP_PROMOTES = 1u << 14,   /* inputs that do not broadcast are promoted all the same */
-    EBB_OP_IN_PLACE = 1u << 15,   /* ebb_NAME_ puts the result in the place of input 0, as every
+    EBB_OP_PROMOTES = 1u << 14, /* inputs that do not broadcast are promoted all the same; of a
+                                     formula: before it sees them (no lists) */
+    EBB_OP_IN_PLACE = 1u << 15, /* ebb_NAME_ puts the result in the place of input 0, as every
                                      elementwise operation has it */
-    EBB_OP_SHORT = 1u << 16 /* ebb_NAME leaves all options at their defaults, ebb_NAME_with
+    EBB_OP_SHORT = 1u << 16     /* ebb_NAME leaves all options at their defaults, ebb_NAME_with
                                      takes them */
 };
 

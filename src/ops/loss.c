@@ -146,9 +146,9 @@ static const ebb_attr_spec pair_grad_attrs[] = {EBB_REDUCTION_SPEC(ebb__reductio
                                                 {0}};
 /* What the three pairs of descriptors share. */
 #define PAIR_COMMON(name)                                                                      \
-    .n_in = 2, .n_out = 1, .arg = {"x", "y"}, EBB_REDUCTION_ONLY(name), .flags = EBB_OP_SHORT, \
-    .bound = EBB_BOUND_MEMORY, .shape = pair_shape, .forward = name##_forward,                 \
-    .vjp = name##_vjp
+    .n_in = 2, .n_out = 1, .arg = {"x", "y"}, EBB_REDUCTION_ONLY(name),                        \
+    .flags = EBB_OP_SHORT | EBB_OP_PROMOTES, .bound = EBB_BOUND_MEMORY, .shape = pair_shape,   \
+    .forward = name##_forward, .vjp = name##_vjp
 #define PAIR_GRAD_COMMON(name)                                                                 \
     .n_in = 3, .n_out = 1, .arg = {"g", "x", "y"}, .attrs = pair_grad_attrs,                   \
     .attr_bytes = sizeof(ebb__reduction_attr), .flags = EBB_OP_PRIVATE,                        \
@@ -226,14 +226,20 @@ static ebb_tensor *one_minus(ebb_vjp *v, ebb_tensor *x)
     return ebb__rule_shift(v, ebb__rule_scale(v, x, -1), 1);
 }
 
+/* As far as the loss goes down. */
+static ebb_tensor *bounded_log(ebb_vjp *v, ebb_tensor *x)
+{
+    double bounds[2] = {-100, INFINITY};
+    return EBB_EMIT(v, clamp, bounds, EBB_EMIT(v, log, NULL, x));
+}
+
 /* dL/dy = g / n * log((1 - x) / x). */
 static void bce_vjp(ebb_vjp *v)
 {
     ebb_tensor *g = ebb__grad(v, 0), *x = ebb__in(v, 0);
     if (ebb__wants(v, 0)) ebb__give(v, 0, EBB_EMIT(v, bce_grad, v->attr, g, x, ebb__in(v, 1)));
     if (ebb__wants(v, 1)) {
-        ebb_tensor *odds = ebb__rule_sub(v, EBB_EMIT(v, log, NULL, one_minus(v, x)),
-                                         EBB_EMIT(v, log, NULL, x));
+        ebb_tensor *odds = ebb__rule_sub(v, bounded_log(v, one_minus(v, x)), bounded_log(v, x));
         ebb__give(v, 1, ebb__rule_mul(v, ebb__rule_scale(v, odds, share(v, 0)), g));
     }
 }
@@ -355,7 +361,7 @@ const ebb_op ebb__op_difference = {
     .n_in = 2,
     .n_out = 1,
     .arg = {"x", "y"},
-    .flags = EBB_OP_PRIVATE | EBB_OP_STRIDED | EBB_OP_ALIAS_SAFE,
+    .flags = EBB_OP_PRIVATE | EBB_OP_STRIDED | EBB_OP_ALIAS_SAFE | EBB_OP_PROMOTES,
     .bound = EBB_BOUND_MEMORY,
     .shape = difference_shape,
     .forward = difference_forward,

@@ -237,6 +237,7 @@ const ebb_op ebb__op_cosine_similarity = {
     .options_bytes = sizeof(double),
     .attrs = cosine_attrs,
     .options = "cosine_similarity",
+    .flags = EBB_OP_PROMOTES,
     .bound = EBB_BOUND_MEMORY,
     .compose = cosine_compose,
     EBB_SAMPLES(
