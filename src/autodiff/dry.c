@@ -66,9 +66,20 @@ ebb_status ebb__dry_slot_note(ebb_context *ctx, ebb_graph_node *leaf)
     return EBB_OK;
 }
 
+/* What a region gave up is there again once it is read, so that its end is recorded. */
+static void operands_restore(const ebb__apply *a)
+{
+    for (int32_t i = 0; i < a->call.n_in; i++) {
+        ebb__value *v = a->slot[i] ? a->slot[i]->storage->value : NULL;
+        if (v && v->phantom && !ebb__value_has_bytes(v) && ebb__value_reserve(v) == EBB_OK)
+            ebb__value_restored(v);
+    }
+}
+
 ebb_status ebb__dry_compute(ebb__apply *a)
 {
     ebb__call *c = &a->call;
+    operands_restore(a);
     for (int32_t k = 0; k < c->n_out + c->n_aux; k++) {
         if (ebb__value_create_phantom(&a->made[k], c->ctx, ebb__view_bytes(&c->out[k]),
                                       ebb__result_kind(c, k)) == EBB_OK)

@@ -30,13 +30,18 @@ static ebb_status zoo_step_of(void *run)
     return zoo_step(run);
 }
 
-static zoo_run *open_model(const zoo_model *model, size_t budget)
+static zoo_run *open_regions(const zoo_model *model, size_t budget, bool regions)
 {
     zoo_run *run = calloc(1, sizeof *run);
     assert_non_null(run);
-    if (zoo_open(run, model, ZOO_TINY, budget, 1, false) != EBB_OK && !budget)
+    if (zoo_open(run, model, ZOO_TINY, budget, 1, regions) != EBB_OK && !budget)
         fail_msg("%s", ebb_error_message());
     return run;
+}
+
+static zoo_run *open_model(const zoo_model *model, size_t budget)
+{
+    return open_regions(model, budget, false);
 }
 
 static void close_model(zoo_run *run)
@@ -90,8 +95,9 @@ static char *text_of(const ebb_iteration *it)
 static void a_dry_run_records_what_the_first_step_records(void **state)
 {
     (void)state;
-    for (int i = 0; i < zoo_n_models; i++) {
-        zoo_run *run = open_model(&zoo_models[i], 0);
+    for (int k = 0; k < 2 * zoo_n_models; k++) {
+        const int i = k / 2;
+        zoo_run *run = open_regions(&zoo_models[i], 0, k % 2);
         ebb_iteration *dry = dry_of(run), *real;
         ebb_recorder *recorder;
         GOOD(ebb_recorder_begin(&recorder, run->ctx));
