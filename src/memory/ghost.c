@@ -6,8 +6,9 @@
  * next use is now. Resident bytes + what is reserved never exceed the budget.
  *
  * Termination. A step's rebuilds may cost 4 times its distinct missing ancestors + 8 times
- * itself. When that is used up, vals restored from then on stay until the step has run, so
- * each ancestor runs once more at most.
+ * itself, and be 64 times as many and a thousand: some may cost next to nothing. When that is
+ * used up, vals restored from then on stay until the step has run, so each ancestor runs once
+ * more at most.
  * SPDX-License-Identifier: MIT */
 #include "memory/ghost.h"
 
@@ -30,7 +31,7 @@ typedef struct ghost {
     uint32_t *nexts; /* vals: in uses, where the next one may be */
     uint32_t *stack; /* vals being made again */
     uint32_t *kept;  /* vals that protected mode has locked */
-    uint32_t *walk;  /* of missing_cost; numbers of one step's vals */
+    uint32_t *walk;  /* of fuel_fill; numbers of one step's vals */
     uint32_t *mark;  /* steps: the last walk that saw it */
     uint64_t *sizes; /* of one step's outputs */
     bool *link_locked, *is_kept;
@@ -40,6 +41,7 @@ typedef struct ghost {
                                          * next; NONE */
     uint32_t n_kept, n_stack, n_relaxed, stamp, step;
     double limit, fuel;
+    uint64_t n_runs; /* that may come yet */
     bool is_protected, is_known;
     ebb__moves moves;
 } ghost;
@@ -169,12 +171,13 @@ static void keep_end(ghost *g)
 }
 
 /* ---- rebuilding -------------------------------------------------------------------------- */
-/* Distinct recipes of what the step misses, and of what that misses. */
-static double missing_cost(ghost *g, uint32_t step)
+/* By the distinct recipes of what the step misses, and of what that misses. */
+static void fuel_fill(ghost *g, uint32_t step)
 {
     const ebb__program *p = g->p;
     double cost = 0;
     uint32_t n = 0;
+    g->n_runs = 1000;
     g->stamp++;
     for (uint32_t at = step;; at = p->made[g->walk[--n]]) {
         const uint32_t *in = ebb__step_in(p, at);
@@ -183,10 +186,12 @@ static double missing_cost(ghost *g, uint32_t step)
             if (is_resident(g, in[i]) || g->mark[made] == g->stamp) continue;
             g->mark[made] = g->stamp;
             cost += p->steps[made].cost;
+            g->n_runs += 64;
             g->walk[n++] = in[i];
         }
-        if (!n) return cost;
+        if (!n) break;
     }
+    g->fuel = 4 * cost + 8 * p->steps[step].cost;
 }
 
 /* Runs the recipe of val, whose inputs are there and locked; with it come back the other
@@ -202,7 +207,8 @@ static bool rerun(ghost *g, uint32_t val)
     if (!reserve(g, need) || !spend(g, cost)) return false;
     g->r.n_rebuilt++;
     g->fuel -= cost;
-    if (g->fuel < 0 && !g->is_protected) {
+    if (g->n_runs) g->n_runs--;
+    if ((g->fuel < 0 || !g->n_runs) && !g->is_protected) {
         g->is_protected = true;
         g->r.n_protected++;
     }
@@ -339,7 +345,7 @@ static bool step_prepare(ghost *g)
 {
     const ebb__step *s = &g->p->steps[g->step];
     const uint32_t *in = ebb__step_in(g->p, g->step), *out = ebb__step_out(g->p, g->step);
-    g->fuel = 4 * missing_cost(g, g->step) + 8 * s->cost;
+    fuel_fill(g, g->step);
     g->n_relaxed = 0;
     for (uint32_t i = 0; i < s->n_in;) {
         if (g->is_protected) inputs_lock(g, g->step);

@@ -261,7 +261,9 @@ static bool frame_run(dtr *d, const dtr_frame *f)
     d->r.n_rebuilt += f->is_rerun;
     outputs_make(d, op, bytes);
     for (uint32_t i = 0; i < d->t->ops[op].n_in; i++) unlock(d, op_in(d, op)[i]);
-    if (d->r.cost <= d->limit) return true;
+    /* What costs next to nothing may be made again no end. */
+    bool is_endless = d->r.n_rebuilt > 100000 + 1000 * (uint64_t)d->t->n_ops;
+    if (d->r.cost <= d->limit && !is_endless) return true;
     d->r.end = EBB__GHOST_LIMIT;
     return false;
 }

@@ -150,6 +150,35 @@ static void the_tightest_budgets_end(void **state)
     ebb__trace_destroy(&t);
 }
 
+/* Beside two that cost 1e18 two that cost next to nothing, at a budget where these take turns. */
+static void operations_that_cost_nothing_come_to_an_end(void **state)
+{
+    (void)state;
+    static const char text[] = "5 5 5 5\n"
+                               "1000000 1000000 64 1000000 1000000\n"
+                               "0 0 0\n1 0 1\n2 0 2\n3 0 3\n4 0 4\n"
+                               "0 0 1 0 f\n"
+                               "1e18 2 0 0 1 1 backward\n"
+                               "1e-300 1 1 1 2 f\n"
+                               "1 2 2 0 1 3 f\n"
+                               "1e18 0 1 4 backward\n"
+                               "C 0\nC 1\nC 2\nC 3\nC 4\n";
+    ebb__trace t;
+    ebb__program p;
+    ebb__ghost_result r;
+    assert_int_equal(ebb__trace_parse(&t, &ebb__allocator_libc, text, strlen(text)), EBB_OK);
+    assert_int_equal(ebb__program_create(&p, &ebb__allocator_libc, &t), EBB_OK);
+    for (uint64_t tenths = 1; tenths < 10; tenths++) {
+        ebb__ghost_options o = {.budget = p.peak * tenths / 10, .policy = ebb__policy_h_dtr};
+        assert_int_equal(ebb__ghost_run(&r, &p, &o), EBB_OK);
+        assert_true(r.n_rebuilt < 10000);
+        assert_int_equal(ebb__ghost_dtr(&r, &t, o.budget, 8), EBB_OK);
+        assert_true(r.n_rebuilt < 200000);
+    }
+    ebb__program_destroy(&p);
+    ebb__trace_destroy(&t);
+}
+
 static void the_public_functions_say_the_same(void **state)
 {
     (void)state;
@@ -196,6 +225,7 @@ int main(void)
         cmocka_unit_test(damaged_traces_do_no_harm),
         cmocka_unit_test(what_is_written_is_read_again),
         cmocka_unit_test(the_tightest_budgets_end),
+        cmocka_unit_test(operations_that_cost_nothing_come_to_an_end),
         cmocka_unit_test(the_public_functions_say_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
