@@ -29,15 +29,22 @@ static void hook_free(void *user, void *p, size_t bytes)
     free(p);
 }
 
-enum { N_LAYERS = 3, WIDTH = 24 };
+/* Wide enough for a backend's kernels, which allocate for their plans. */
+enum { N_LAYERS = 3, WIDTH = 96 };
+
+static ebb_tensor *waves(ebb_context *ctx, double frequency)
+{
+    ebb_tensor *x = ebb_arange(ctx, EBB_F32, 0, WIDTH * WIDTH, 1);
+    return ebb_reshape(ebb_sin(ebb_mul_scalar(x, frequency)), EBB_SHAPE(WIDTH, WIDTH));
+}
 
 /* One step of a three-layer perceptron; gradients to `out`. */
 static ebb_status step(ebb_context *ctx, float out[N_LAYERS][WIDTH * WIDTH])
 {
     EBB_SCOPE(iter);
-    ebb_tensor *w[N_LAYERS], *h = ebb_full(ctx, EBB_F32, EBB_SHAPE(4, WIDTH), 0.5);
+    ebb_tensor *w[N_LAYERS], *h = waves(ctx, 0.5);
     for (int l = 0; l < N_LAYERS; l++) {
-        w[l] = ebb_full(ctx, EBB_F32, EBB_SHAPE(WIDTH, WIDTH), 0.02 * (l + 1));
+        w[l] = ebb_mul_scalar(waves(ctx, 0.3 + l), 0.1);
         EBB_TRY(ebb_set_requires_grad(w[l], true));
         h = ebb_tanh(ebb_matmul(h, w[l]));
     }

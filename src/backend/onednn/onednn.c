@@ -104,6 +104,7 @@ static void plan_build(ebb__dnnl_plan *p, const onednn *b, const ebb__dnnl_build
     ebb__dnnl_plan_finish(p);
 }
 
+/* False: there was no memory, or every entry is pinned. */
 static bool entry_add(ebb__dnnl_found *found, onednn *b, const ebb__dnnl_builder *how,
                       const ebb__call *c, const ebb__dnnl_key *key)
 {
@@ -112,6 +113,10 @@ static bool entry_add(ebb__dnnl_found *found, onednn *b, const ebb__dnnl_builder
     e->key = *key;
     plan_build(&e->plan, b, how, c);
     e->usable = e->plan.status == dnnl_success;
+    if (e->plan.status == dnnl_out_of_memory) {
+        ebb__dnnl_entry_destroy(&b->allocator, e);
+        return false;
+    }
     return ebb__dnnl_cache_add(found, b->cache, e);
 }
 
@@ -121,8 +126,10 @@ static bool call_plan(ebb__call *c, void *backend, const ebb__dnnl_builder *how)
     ebb__dnnl_key key;
     ebb__dnnl_found found;
     if (!how->worth(c) || !threads_managed() || !ebb__dnnl_key_make(&key, c)) return false;
+    c->plan = NULL;
+    /* Memory does not decide which kernel runs: where it is refused, so is the call. */
     if (!ebb__dnnl_cache_find(&found, b->cache, &key) && !entry_add(&found, b, how, c, &key))
-        return false;
+        return true;
     if (!found.usable) return false;
     c->plan = found.ticket;
     c->scratch_bytes = found.scratch_bytes;
@@ -146,6 +153,7 @@ static ebb_status run_displaced(const ebb__call *c, const onednn *b)
 static ebb_status call_forward(const ebb__call *c, void *backend)
 {
     onednn *b = backend;
+    if (!c->plan) return ebb__fail(EBB_E_NOMEM, "no memory for a plan of oneDNN's");
     int before = ebb__dnnl_threads_set(c->n_threads);
     ebb__dnnl_plan *p = ebb__dnnl_cache_pin(b->cache, c->plan);
     ebb_status s = p ? ebb__dnnl_plan_run(p, c) : run_displaced(c, b);

@@ -134,18 +134,18 @@ ebb__dnnl_cache *ebb__dnnl_cache_create(const ebb_allocator *a, int32_t capacity
     return cache;
 }
 
-static void entry_destroy(const ebb__dnnl_cache *cache, ebb__dnnl_entry *e)
+void ebb__dnnl_entry_destroy(const ebb_allocator *a, ebb__dnnl_entry *e)
 {
     if (!e) return;
     ebb__dnnl_plan_destroy(&e->plan);
-    ebb__free(cache->allocator, e, sizeof *e);
+    ebb__free(a, e, sizeof *e);
 }
 
 void ebb__dnnl_cache_destroy(ebb__dnnl_cache *cache)
 {
     if (!cache) return;
     for (int32_t i = 0; cache->slot && i < cache->capacity; i++)
-        entry_destroy(cache, cache->slot[i].entry);
+        ebb__dnnl_entry_destroy(cache->allocator, cache->slot[i].entry);
     ebb__free(cache->allocator, cache->head, (size_t)cache->n_heads * sizeof *cache->head);
     ebb__free(cache->allocator, cache->slot, (size_t)cache->capacity * sizeof *cache->slot);
     ebb__free(cache->allocator, cache, sizeof *cache);
@@ -221,7 +221,7 @@ bool ebb__dnnl_cache_add(ebb__dnnl_found *out, ebb__dnnl_cache *cache,
         displaced = take_entry;
     }
     ebb__lock_give(&cache->lock);
-    entry_destroy(cache, displaced);
+    ebb__dnnl_entry_destroy(cache->allocator, displaced);
     return found;
 }
 

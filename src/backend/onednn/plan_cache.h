@@ -26,6 +26,8 @@ typedef struct ebb__dnnl_entry {
     ebb__dnnl_plan plan;
 } ebb__dnnl_entry;
 
+void ebb__dnnl_entry_destroy(const ebb_allocator *a, ebb__dnnl_entry *e);
+
 typedef struct ebb__dnnl_cache ebb__dnnl_cache;
 /* NULL where memory was refused. capacity <= 4096. */
 ebb__dnnl_cache *ebb__dnnl_cache_create(const ebb_allocator *a, int32_t capacity);
