@@ -103,6 +103,7 @@ bool ebb__drop(ebb__memory *m, ebb__value *v)
     bool can = v->state == EBB__VALUE_RESIDENT && can_drop(v) &&
                atomic_load_explicit(&v->pins, memory_order_relaxed) == 0;
     if (can) {
+        ebb__mirror_wake(m);
         ebb__state_set(v, EBB__VALUE_DROPPED);
         can = atomic_load(&v->pins) == 0; /* in this order: see ebb__value_pin */
         if (can && atomic_load_explicit(&v->uses, memory_order_relaxed))

@@ -40,6 +40,7 @@ bool ebb__evict_one(ebb__memory *m, const ebb__account *tight, size_t need)
 {
     enum { TRIES = 16 }; /* one was just pinned, or what makes it turned out to be lost */
     wanted w = wanted_of(m, tight);
+    ebb__mirror_wake(m);
     ebb__mirror_clock(m);
     for (int i = 0; i < TRIES; i++) {
         uint32_t number = ebb__ledger_victim_of(m->ledger, need, allows, &w);
@@ -56,6 +57,7 @@ void ebb__evictable_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m, const ebb_
                             bool exact)
 {
     wanted w = wanted_of(m, tight);
+    ebb__mirror_wake(m);
     if (!exact && !w.tight) {
         out[EBB_KIND_ACTIVATION] = ebb__ledger_free_bytes(m->ledger, EBB__GROUP_ACTIVATION);
         out[EBB_KIND_TEMPORARY] = ebb__ledger_free_bytes(m->ledger, EBB__GROUP_TEMPORARY);

@@ -92,6 +92,15 @@ bool ebb__ledger_has_room(const ebb__ledger *l, size_t n_vals, size_t n_links);
  * the block itself where the table has come to be as large meanwhile. */
 void ebb__ledger_grow(ebb__ledger *l, ebb__ledger_table *t);
 bool ebb__ledger_is_empty(const ebb__ledger *l);
+/* Forgets everything, owners too; keeps the tables and the policy. */
+void ebb__ledger_clear(ebb__ledger *l);
+/* Are the tables as large; without more an empty ledger takes in as many. */
+bool ebb__ledger_holds(const ebb__ledger *l, size_t vals, size_t recs, size_t links);
+/* How many of these a rec of so many inputs and outputs takes. */
+static inline size_t ebb__ledger_links(uint32_t n)
+{
+    return n <= 1 ? 1 : (size_t)1 << (32 - __builtin_clz(n - 1));
+}
 /* Where it is empty, or before the end: gives a table back; false where none is left. */
 bool ebb__ledger_shed(ebb__ledger *l, ebb__ledger_table *t);
 /* What the ledger itself occupies; of that, what is free in its tables. */

@@ -14,20 +14,23 @@ typedef struct parts {
     void **table[5];
     size_t bytes[5]; /* of one item each; the largest alignment first */
     int n;
-    uint32_t *max;
+    uint32_t *max, end; /* never used from there on */
 } parts;
 
 static parts parts_of(ebb__ledger *l, int which)
 {
-    if (which == RECS) return (parts){{(void **)&l->recs}, {sizeof *l->recs}, 1, &l->recs_max};
+    if (which == RECS)
+        return (parts){{(void **)&l->recs}, {sizeof *l->recs}, 1, &l->recs_max, l->recs_end};
     if (which == LINKS)
-        return (parts){{(void **)&l->links}, {sizeof *l->links}, 1, &l->links_max};
+        return (parts){
+            {(void **)&l->links}, {sizeof *l->links}, 1, &l->links_max, l->links_end};
     return (parts){{(void **)&l->vals, (void **)&l->slot_coord, (void **)&l->slot_val,
                     (void **)&l->slot_gain, (void **)&l->stale},
                    {sizeof *l->vals, sizeof *l->slot_coord, sizeof *l->slot_val,
                     sizeof *l->slot_gain, sizeof *l->stale},
                    5,
-                   &l->vals_max};
+                   &l->vals_max,
+                   l->vals_end};
 }
 
 static size_t item_bytes(int which)
@@ -40,7 +43,7 @@ static size_t item_bytes(int which)
 
 uint8_t ebb__ledger_links_class(uint32_t n)
 {
-    return n <= 1 ? 0 : (uint8_t)(32 - __builtin_clz(n - 1));
+    return (uint8_t)__builtin_ctzll(ebb__ledger_links(n));
 }
 
 static bool lacks(ebb__ledger_table *t, int which, size_t max, size_t need, bool least)
@@ -83,7 +86,7 @@ void ebb__ledger_grow(ebb__ledger *l, ebb__ledger_table *t)
     old.bytes = old.n * item_bytes(t->which);
     char *at = t->block;
     for (int i = 0; i < p.n; i++) {
-        if (old.n) memcpy(at, *p.table[i], old.n * p.bytes[i]);
+        if (p.end) memcpy(at, *p.table[i], p.end * p.bytes[i]);
         *p.table[i] = at;
         at += t->n * p.bytes[i];
     }
@@ -117,6 +120,18 @@ size_t ebb__ledger_unused_bytes(const ebb__ledger *l)
 bool ebb__ledger_is_empty(const ebb__ledger *l)
 {
     return l->vals_end == l->n_free_vals;
+}
+
+void ebb__ledger_clear(ebb__ledger *l)
+{
+    for (int which = VALS; which < TABLES; which++) empty(l, which);
+    l->resident_bytes = l->droppable_bytes = 0;
+    for (int i = 0; i < EBB__LEDGER_GROUPS; i++) l->free_bytes[i] = 0;
+}
+
+bool ebb__ledger_holds(const ebb__ledger *l, size_t vals, size_t recs, size_t links)
+{
+    return vals <= l->vals_max && recs <= l->recs_max && links <= l->links_max;
 }
 
 bool ebb__ledger_shed(ebb__ledger *l, ebb__ledger_table *t)

@@ -108,7 +108,7 @@ void ebb__table_free(ebb__memory *m, void *p, size_t bytes)
 static void ledger_shed(ebb__memory *m)
 {
     ebb__ledger_table t;
-    while (ebb__ledger_shed(m->ledger, &t)) ebb__table_free(m, t.block, t.bytes);
+    while (ebb__ledger_shed(m->own_ledger, &t)) ebb__table_free(m, t.block, t.bytes);
     atomic_store_explicit(&m->ledger_is_low, true, memory_order_relaxed);
 }
 
@@ -147,8 +147,8 @@ static void memory_unlink(ebb__memory *m)
 
 static void memory_free(ebb__memory *m)
 {
-    if (m->ledger) ledger_shed(m);
-    ebb__ledger_destroy(m->ledger);
+    if (m->own_ledger) ledger_shed(m);
+    ebb__ledger_destroy(m->own_ledger);
     ebb__arena_destroy(m->arena);
     ebb__gate_destroy(&m->gate);
     pthread_mutex_destroy(&m->mutex);
@@ -164,7 +164,7 @@ static ebb_status budget_prepare(ebb__memory *m)
     const size_t most = (size_t)256 << 30; /* larger ones are rather "all there is" */
     size_t budget = ebb__account_budget(m->owner->account);
     m->has_budget = budget != 0;
-    if (m->has_budget) EBB_TRY(ebb__ledger_create(&m->ledger, &m->owner->allocator));
+    if (m->has_budget) EBB_TRY(ebb__ledger_create(&m->own_ledger, &m->owner->allocator));
     atomic_init(&m->ledger_is_low, true);
     if (!budget || budget > most) return EBB_OK;
     if (m->owner->parent) {
@@ -286,7 +286,7 @@ static void holes_add(void *user, ebb__memory *m)
 
 static void tables_add(void *user, ebb__memory *m)
 {
-    if (m->ledger) *(size_t *)user += ebb__ledger_unused_bytes(m->ledger);
+    if (m->own_ledger) *(size_t *)user += ebb__ledger_unused_bytes(m->own_ledger);
     *(size_t *)user += atomic_load_explicit(&m->notes_bytes, memory_order_relaxed);
 }
 
@@ -316,7 +316,8 @@ void ebb__memory_stats(ebb_stats *out, const ebb_context *ctx)
 static void trim(void *user, ebb__memory *m)
 {
     (void)user;
-    if (m->ledger && ebb__ledger_is_empty(m->ledger)) ledger_shed(m);
+    bool unused = m->ledger ? ebb__ledger_is_empty(m->ledger) : m->n_recipes == 0;
+    if (m->own_ledger && unused) ledger_shed(m);
     ebb__arena_trim(m->arena);
 }
 

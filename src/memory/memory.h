@@ -47,6 +47,7 @@ struct ebb__big {
     uint8_t unused;  /* bytes at the end of the block that are no content */
     bool again;      /* made in a region that has ended: given up whenever nobody holds it */
     bool counted;    /* the ledger counts uses that are not by dropped values; see mirror.h */
+    bool known;      /* it is in n_known; under the mutex */
     uint32_t n_deps; /* of its uses, those by dropped values of its memory; under the mutex */
     uint32_t number; /* in the memory's ledger; EBB__LEDGER_NONE; under the mutex */
     float weight;    /* as set; 1 at first */
@@ -81,9 +82,11 @@ struct ebb__memory {
     ebb_context *owner;
     ebb__memory *top; /* the root's */
     ebb__arena *arena;
-    bool has_budget;           /* some account of this memory has one: the gate is used */
-    ebb__ledger *ledger;       /* where there is a budget; its content is under the mutex */
-    atomic_bool ledger_is_low; /* there is little room in its tables */
+    bool has_budget;               /* some account of this memory has one: the gate is used */
+    _Atomic(ebb__ledger *) ledger; /* own_ledger while it is awake; NULL; changed, and its
+                                      content, under the mutex */
+    ebb__ledger *own_ledger;       /* where there is a budget; see sleep.c */
+    atomic_bool ledger_is_low;     /* there is little room in its tables */
     /* of the root's only */
     void (*holders)(ebb_context *ctx, ebb_budget_report *report);
     ebb__memory_trace_fn trace;
@@ -98,7 +101,9 @@ struct ebb__memory {
     atomic_size_t slab_bytes, scratch_bytes;
     atomic_size_t region_bytes; /* slabs and large objects that lie in the arena */
     /* under the mutex */
-    bool follows; /* who sets next uses sets all of them */
+    size_t n_known, n_recipes, n_links; /* what the ledger must have room for; see sleep.c */
+    uint64_t n_evictions_before;        /* the end of the last step */
+    bool follows;                       /* who sets next uses sets all of them */
     bool policy_is_fixed;
     bool has_position; /* on an axis of next uses of its own; else the clock is */
     double position;

@@ -143,9 +143,10 @@ static uint32_t link_depth(const ebb__memory *m, const ebb__record *r)
     return depth < EBB__RECIPE_DEPTH_MAX ? depth : 0;
 }
 
-static void reads_link(const ebb__memory *m, ebb__record *r)
+static void reads_link(ebb__memory *m, ebb__record *r)
 {
     r->broken = false;
+    ebb__mirror_linked(m, r);
     for (uint32_t i = 0; i < r->n_in; i++) {
         ebb__value *v = r->in[i];
         if (!v) continue;
@@ -183,7 +184,7 @@ void ebb__record_link(ebb__record *r)
     }
     if (n_made) {
         reads_link(m, r);
-        if (m->ledger) ebb__mirror_made(m, r);
+        if (m->ledger) ebb__mirror_made(m, r); /* else it is told when it wakes */
     }
     if (m->ledger) ebb__mirror_read(m, r);
     if (!n_made) {

@@ -20,8 +20,11 @@ enum { VALS_LOW = 64, RECS_LOW = 32, LINKS_LOW = 256 };
 static bool lacks(ebb__memory *m, ebb__ledger_table *t, uint32_t n_links, bool least)
 {
     ebb__memory_enter(m);
-    bool is = ebb__ledger_lacks(m->ledger, t, n_links + VALS_LOW, RECS_LOW + 1,
-                                2 * (size_t)n_links + LINKS_LOW, least);
+    bool sleeps = !m->ledger;
+    bool is =
+        ebb__ledger_lacks(m->own_ledger, t, (sleeps ? m->n_known : 0) + n_links + VALS_LOW,
+                          (sleeps ? m->n_recipes : 0) + RECS_LOW + 1,
+                          (sleeps ? m->n_links : 0) + 2 * (size_t)n_links + LINKS_LOW, least);
     if (!is) atomic_store_explicit(&m->ledger_is_low, false, memory_order_relaxed);
     ebb__memory_leave_unchanged(m);
     return is;
@@ -30,7 +33,7 @@ static bool lacks(ebb__memory *m, ebb__ledger_table *t, uint32_t n_links, bool l
 static void grow(ebb__memory *m, ebb__ledger_table *t)
 {
     ebb__memory_enter(m);
-    ebb__ledger_grow(m->ledger, t);
+    ebb__ledger_grow(m->own_ledger, t);
     ebb__table_free(m, t->block, t->bytes);
     ebb__memory_leave(m);
 }
@@ -39,7 +42,7 @@ void ebb__mirror_room(ebb_context *ctx, uint32_t n_in, uint32_t n_out)
 {
     ebb__memory *m = ctx->memory;
     ebb__ledger_table t;
-    if (!m->ledger) return;
+    if (!m->own_ledger) return;
     if (n_in + n_out <= VALS_LOW &&
         !atomic_load_explicit(&m->ledger_is_low, memory_order_relaxed))
         return;
@@ -54,9 +57,13 @@ void ebb__mirror_room(ebb_context *ctx, uint32_t n_in, uint32_t n_out)
 
 bool ebb__mirror_fits(ebb__memory *m, const ebb__record *r)
 {
-    if (!m->ledger) return true;
+    if (!m->own_ledger) return true;
     uint32_t n = (uint32_t)r->n_in + r->n_out;
-    return r->n_in <= IN_MAX && r->n_out <= OUT_MAX && ebb__ledger_has_room(m->ledger, n, n);
+    if (r->n_in > IN_MAX || r->n_out > OUT_MAX) return false;
+    if (m->ledger) return ebb__ledger_has_room(m->ledger, n, n);
+    if (n <= VALS_LOW && ebb__mirror_holds(m, VALS_LOW, RECS_LOW, LINKS_LOW)) return true;
+    atomic_store_explicit(&m->ledger_is_low, true, memory_order_relaxed);
+    return ebb__mirror_holds(m, n, 1, 2 * (size_t)n);
 }
 
 /* ---- numbers ----------------------------------------------------------------------------- */
@@ -74,6 +81,7 @@ static void number_set(ebb__memory *m, ebb__big *b, uint32_t number)
     ebb__ledger_set_owner(m->ledger, number, &b->number);
     ebb__ledger_set_group(m->ledger, number, group_of(&b->value));
     b->counted = true;
+    ebb__mirror_know(m, b);
     if (b->locks) ebb__ledger_lock(m->ledger, number);
 }
 
@@ -113,6 +121,7 @@ static void weigh(ebb__memory *m, ebb__value *v)
 
 static void readers_weigh(ebb__memory *m, const ebb__value *v)
 {
+    if (!m->ledger) return;
     for (const ebb__read *read = v->readers; read; read = read->next)
         for (uint32_t k = 0; k < read->record->n_out; k++) {
             ebb__value *out = read->record->out[k];
@@ -120,12 +129,11 @@ static void readers_weigh(ebb__memory *m, const ebb__value *v)
         }
 }
 
-void ebb__mirror_made(ebb__memory *m, ebb__record *r)
+void ebb__mirror_tell(ebb__memory *m, ebb__record *r)
 {
     uint32_t in[IN_MAX], out[OUT_MAX];
     uint64_t bytes[OUT_MAX];
     bool weighs = false;
-    ebb__mirror_clock(m);
     for (uint32_t i = 0; i < r->n_in; i++) {
         in[i] = input_number(m, r->in[i]);
         weighs |= r->in[i] && r->in[i]->kind == EBB_KIND_TEMPORARY;
@@ -142,6 +150,12 @@ void ebb__mirror_made(ebb__memory *m, ebb__record *r)
         number_set(m, ebb__big_of(r->out[k]), out[k]);
         if (weighs) weigh(m, r->out[k]);
     }
+}
+
+void ebb__mirror_made(ebb__memory *m, ebb__record *r)
+{
+    ebb__mirror_clock(m);
+    ebb__mirror_tell(m, r);
     bool low = !ebb__ledger_has_room(m->ledger, VALS_LOW, LINKS_LOW);
     if (low) atomic_store_explicit(&m->ledger_is_low, true, memory_order_relaxed);
 }
@@ -257,9 +271,9 @@ void ebb__value_set_weight(ebb__value *v, float weight)
 void ebb__memory_set_policy(ebb_context *ctx, const ebb__policy *policy)
 {
     ebb__memory *m = ctx->memory;
-    if (!m->ledger || m->policy_is_fixed) return;
+    if (!m->own_ledger || m->policy_is_fixed) return;
     ebb__memory_enter(m);
-    ebb__ledger_set_policy(m->ledger, policy ? policy : &ebb__policy_next);
+    ebb__ledger_set_policy(m->own_ledger, policy ? policy : &ebb__policy_next);
     ebb__memory_leave_unchanged(m);
 }
 
@@ -278,7 +292,7 @@ bool ebb__memory_policy_is_fixed(const ebb_context *ctx)
 void ebb__memory_axis(ebb_context *ctx, double at)
 {
     ebb__memory *m = ctx->memory;
-    if (!m->ledger) return;
+    if (!m->own_ledger) return;
     ebb__memory_enter(m);
     m->has_position = !isnan(at);
     m->position = at;
@@ -386,8 +400,12 @@ static const char *value_check(const ebb__memory *m, const ebb__big *b)
 
 const char *ebb__mirror_check(ebb__memory *m)
 {
-    if (!m->ledger) return NULL;
-    const char *fault = ebb__ledger_check(m->ledger);
+    if (!m->own_ledger) return NULL;
+    const char *fault = ebb__mirror_sleep_check(m);
+    bool sleeps = !m->ledger;
+    if (sleeps) ebb__mirror_wake(m);
+    if (!fault) fault = ebb__ledger_check(m->ledger);
     for (const ebb__big *b = m->all; b && !fault; b = b->next) fault = value_check(m, b);
+    if (sleeps) ebb__mirror_sleep(m);
     return fault;
 }

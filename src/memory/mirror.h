@@ -5,7 +5,7 @@
  * others together (`counted`), from the number's beginning until the value has no use; and again
  * where somebody takes a use of a value that only dropped ones needed.
  *
- * Everything here is under the mutex and does nothing where there is no ledger.
+ * Everything here is under the mutex and does nothing where there is no ledger, or it sleeps.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_MEMORY_MIRROR_H
 #define EBB_MEMORY_MIRROR_H
@@ -20,11 +20,33 @@ enum { EBB__GROUP_ACTIVATION, EBB__GROUP_TEMPORARY, EBB__GROUP_KEPT };
 void ebb__mirror_room(ebb_context *ctx, uint32_t n_in, uint32_t n_out);
 /* Is there room for it now: else what it makes stays a source. */
 bool ebb__mirror_fits(ebb__memory *m, const ebb__record *r);
-/* The record has become a recipe. */
+/* The record has become a recipe; awake. */
 void ebb__mirror_made(ebb__memory *m, ebb__record *r);
 /* Its inputs were read by the operation that has just run, whether it became a recipe or not. */
 void ebb__mirror_read(ebb__memory *m, const ebb__record *r);
 
+/* ---- sleep.c ----------------------------------------------------------------------------- */
+/* Before any value is given up or chosen. */
+void ebb__mirror_wake(ebb__memory *m);
+void ebb__mirror_sleep(ebb__memory *m); /* while nothing that was given up is needed */
+/* A step has ended: the ledger goes to sleep if none was, since the one before did. */
+void ebb__mirror_rest(ebb__memory *m);
+/* Is there room in its tables for as many more as it would have to know if it woke now. */
+bool ebb__mirror_holds(const ebb__memory *m, size_t n_vals, size_t n_recs, size_t n_links);
+/* The record reads from now on; no longer. */
+void ebb__mirror_linked(ebb__memory *m, const ebb__record *r);
+void ebb__mirror_unlinked(ebb__memory *m, const ebb__record *r);
+/* First fault of what is counted for a ledger that sleeps, or NULL. */
+const char *ebb__mirror_sleep_check(const ebb__memory *m);
+
+/* ---- mirror.c ---------------------------------------------------------------------------- */
+/* The record as a recipe of its outputs, at the ledger's time. */
+void ebb__mirror_tell(ebb__memory *m, ebb__record *r);
+static inline void ebb__mirror_know(ebb__memory *m, ebb__big *b)
+{
+    m->n_known += !b->known;
+    b->known = true;
+}
 static inline bool ebb__mirror_has(const ebb__memory *m, const ebb__big *b)
 {
     return m->ledger && b->number != EBB__LEDGER_NONE;

@@ -4,6 +4,7 @@
  * asks for. No order of operations and no choice of victims does with less while this operation
  * runs, so the largest of these seen is a bound for the program.
  * SPDX-License-Identifier: MIT */
+#include "memory/mirror.h"
 #include "memory/reserve.h"
 #include "memory/room.h"
 
@@ -90,6 +91,7 @@ void ebb__memory_step_done(ebb_context *ctx)
     ebb__account_stats(&s, ctx->account);
     ebb__memory_enter(m);
     m->known_bytes = s.peak_bytes;
+    ebb__mirror_rest(m);
     ebb__memory_leave_unchanged(m);
 }
 

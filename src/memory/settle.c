@@ -87,6 +87,7 @@ static void big_destroy(ebb__memory *m, ebb__big *b)
     EBB_ASSERT(!b->value.data && atomic_load(&b->value.uses) == 0);
     EBB_ASSERT(b->number == EBB__LEDGER_NONE);
     ebb__recipe_drop(m, &b->value);
+    m->n_known -= b->known;
     *b->prev = b->next;
     if (b->next) b->next->prev = b->prev;
     object_dead(m, b, ebb__big_bytes(b));
@@ -160,6 +161,7 @@ void ebb__lose(ebb__memory *m, ebb__value *v)
 static void reads_drop(ebb__memory *m, ebb__record *r)
 {
     r->broken = true;
+    ebb__mirror_unlinked(m, r);
     for (uint32_t i = 0; i < r->n_in; i++) {
         ebb__value *v = r->in[i];
         if (!v) continue;
