@@ -82,7 +82,6 @@ struct ebb__backward {
         *position; /* under a budget: per node, when its rule runs on the axis of next uses */
     double *after; /* of the saves of nodes to come, in their order: when they are read again */
     size_t n_saves;
-    bool is_told;   /* next uses are known from an earlier step */
     int64_t n_read; /* nodes done */
 };
 

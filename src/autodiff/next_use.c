@@ -4,6 +4,8 @@
  * the operation took. That is an upper estimate, and the clock is put forward to it as the walk
  * comes by, so that what is still to come never looks past. What several nodes save is read again
  * after the first: the position of the next is kept for each save.
+ *
+ * While no value is given up nobody asks, and nothing is set; from the node on before which one was.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/backward.h"
 
@@ -42,25 +44,28 @@ static ebb_status uses_set(ebb__backward *b, int64_t from)
     return EBB_OK;
 }
 
-ebb_status ebb__next_uses_set(ebb__backward *b)
+/* Next uses are to be known, and no earlier step tells them. */
+static bool is_asked(const ebb__backward *b)
 {
-    bool sets = ebb__budget_gate(b->ctx) && b->walk.n_nodes > 0;
-    b->is_told = sets && ebb__habit_tells(b->ctx);
-    return sets && !b->is_told ? uses_set(b, 0) : EBB_OK;
+    return ebb__memory_chooses(b->ctx) && !ebb__habit_tells(b->ctx);
 }
 
-/* The step was like an earlier one, and is no longer. */
+ebb_status ebb__next_uses_set(ebb__backward *b)
+{
+    return is_asked(b) && b->walk.n_nodes > 0 ? uses_set(b, 0) : EBB_OK;
+}
+
+/* The step was like an earlier one, and is no longer; or the first value was given up. */
 static void take_over(ebb__backward *b, int64_t i)
 {
     ebb_error pending;
-    b->is_told = false;
     ebb_error_get(&pending);
     if (uses_set(b, i) != EBB_OK) ebb__error_adopt(&pending);
 }
 
 void ebb__next_uses_at(ebb__backward *b, int64_t i)
 {
-    if (b->is_told && !ebb__habit_tells(b->ctx)) take_over(b, i);
+    if (!b->position && is_asked(b)) take_over(b, i);
     if (!b->position) return;
     double now = ebb__memory_position(b->ctx);
     if (now < b->position[i]) ebb__clock_advance(b->ctx, (float)(b->position[i] - now));

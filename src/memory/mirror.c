@@ -308,6 +308,11 @@ double ebb__memory_position(const ebb_context *ctx)
     return at;
 }
 
+bool ebb__memory_chooses(const ebb_context *ctx)
+{
+    return ctx->memory->ledger != NULL;
+}
+
 void ebb__memory_follow(ebb_context *ctx, bool follows)
 {
     ebb__memory *m = ctx->memory;

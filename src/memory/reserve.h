@@ -120,6 +120,8 @@ bool ebb__memory_policy_is_fixed(const ebb_context *ctx);
 /* The present position on an axis of the caller's; NAN: the clock is the axis. */
 void ebb__memory_axis(ebb_context *ctx, double at);
 double ebb__memory_position(const ebb_context *ctx);
+/* Values are being given up: next uses matter. */
+bool ebb__memory_chooses(const ebb_context *ctx);
 /* The caller sets the next uses of everything from now on, and nobody else does. */
 void ebb__memory_follow(ebb_context *ctx, bool follows);
 
