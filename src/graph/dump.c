@@ -1,7 +1,8 @@
 /* dump.c - a space as text: DOT for graphviz, JSON for programs.
  *
- * Invariant: the space is quiet; node numbers lie in `link` meanwhile, in the order of the
- * slabs.
+ * Invariant: nodes are numbered in the order of the slabs. Those that edges lead from or to, live
+ * ones and leaves, bear their number in `mark` meanwhile; `link` is not touched, for a callback
+ * may dump while nodes wait there to be freed.
  * SPDX-License-Identifier: MIT */
 #if defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("Os") /* nobody waits for these; the library has a size to keep */
@@ -20,7 +21,7 @@ typedef struct dump {
     void (*write)(void *user, const char *text, size_t n);
     void *user;
     bool is_json;
-    uintptr_t n_nodes, n_edges;
+    uint32_t n_nodes, n_edges;
 } dump;
 
 static void put(dump *d, const char *text)
@@ -79,7 +80,12 @@ static const char *tag_name(const dump *d, uint32_t tag)
 
 static void node_number(void *user, node *n)
 {
-    n->link = (node *)((dump *)user)->n_nodes++;
+    dump *d = user;
+    if (node_state(n) == NODE_LIVE || node_is_leaf(n)) {
+        n->mark = d->n_nodes;
+        n->mark_walk = d->space->walk_mark;
+    }
+    d->n_nodes++;
 }
 
 static void json_string(dump *d, const char *key, const char *text)
@@ -94,9 +100,9 @@ static void json_node(void *user, node *n)
 {
     dump *d = user;
     ebb_graph_tombstone tomb = ebb_graph_node_tombstone(n);
-    put_format(d, "%s\n{\"id\":%zu,\"state\":\"%s\",\"tag\":%u,\"handles\":%lld",
-               n->link ? "," : "", (size_t)(uintptr_t)n->link, state_name(n), n->tag,
-               (long long)ebb_graph_node_handles(n));
+    uint32_t id = d->n_nodes++;
+    put_format(d, "%s\n{\"id\":%u,\"state\":\"%s\",\"tag\":%u,\"handles\":%lld", id ? "," : "",
+               id, state_name(n), n->tag, (long long)ebb_graph_node_handles(n));
     json_string(d, "name", tag_name(d, n->tag));
     json_string(d, "label", ebb_graph_label(n));
     if (tomb.number)
@@ -110,8 +116,7 @@ static void dot_node(void *user, node *n)
     dump *d = user;
     const char *label = ebb_graph_label(n), *name = tag_name(d, n->tag);
     long long handles = (long long)ebb_graph_node_handles(n);
-    put_format(d, "n%zu [shape=%s%s,label=\"", (size_t)(uintptr_t)n->link,
-               node_is_leaf(n) ? "box" : "ellipse",
+    put_format(d, "n%u [shape=%s%s,label=\"", d->n_nodes++, node_is_leaf(n) ? "box" : "ellipse",
                node_state(n) == NODE_LIVE || node_is_leaf(n) ? "" : ",style=dashed");
     if (name)
         put_escaped(d, name);
@@ -132,12 +137,11 @@ static void node_edges(void *user, node *n)
     if (node_state(n) != NODE_LIVE) return;
     for (uint32_t i = 0; i < n->n_parents; i++) {
         const edge *e = &n->edges[i];
-        size_t from = (size_t)(uintptr_t)n->link, to = (size_t)(uintptr_t)e->parent->link;
         if (d->is_json)
-            put_format(d, "%s\n{\"from\":%zu,\"input\":%u,\"to\":%zu,\"output\":%u}",
-                       d->n_edges ? "," : "", from, i, to, e->output);
+            put_format(d, "%s\n{\"from\":%u,\"input\":%u,\"to\":%u,\"output\":%u}",
+                       d->n_edges ? "," : "", n->mark, i, e->parent->mark, e->output);
         else
-            put_format(d, "n%zu -> n%zu;\n", from, to);
+            put_format(d, "n%u -> n%u;\n", n->mark, e->parent->mark);
         d->n_edges++;
     }
 }
@@ -152,7 +156,9 @@ ebb_status ebb_graph_dump(ebb_graph_space *space, ebb_graph_format format,
     if (!space_is_ours(space)) return ebb__graph_space_refused(space);
     dump d = {
         .space = space, .write = write, .user = user, .is_json = format == EBB_GRAPH_JSON};
+    space->walk_mark++;
     ebb__graph_each(space, node_number, &d);
+    d.n_nodes = 0;
     put(&d, d.is_json ? "{\"nodes\":[" : "digraph ebb {\n");
     ebb__graph_each(space, d.is_json ? json_node : dot_node, &d);
     if (d.is_json) put(&d, "\n],\"edges\":[");

@@ -290,6 +290,77 @@ static void a_label_that_is_no_text_leaves_the_dump_text(void **state)
 #undef BAD
 }
 
+typedef struct asker {
+    ebb_graph_node *kept, *dying; /* dying has a handle of its own */
+    int n_freed, n_failed;
+} asker;
+
+static void bytes_add(void *user, const char *bytes, size_t n)
+{
+    (void)bytes;
+    *(size_t *)user += n;
+}
+
+/* While many nodes wait to be freed. */
+static void ask_in_free(void *data)
+{
+    asker *a = data;
+    size_t bytes = 0;
+    ebb_graph_reason chain[4];
+    ebb_graph_forecast f;
+    int64_t n = 0;
+    a->n_freed++;
+    a->n_failed += ebb_graph_dump(space, EBB_GRAPH_JSON, bytes_add, &bytes) != EBB_OK;
+    a->n_failed += ebb_graph_dump(space, EBB_GRAPH_DOT, bytes_add, &bytes) != EBB_OK;
+    a->n_failed += ebb_graph_explain(chain, 4, &n, leaf) != EBB_OK || n != 1;
+    a->n_failed += ebb_graph_explain(chain, 4, &n, a->kept) != EBB_OK || n != 1;
+    a->n_failed +=
+        ebb_graph_forecast_get(&f, &(ebb_graph_edge){a->kept, 0}, 1, NULL) != EBB_OK ||
+        f.n_spent != 1 || f.n_severed != 0;
+    a->n_failed += ebb_graph_label_set(a->kept, a->n_freed % 2 ? "kept" : NULL) != EBB_OK;
+    if (a->dying) a->n_failed += ebb_graph_explain(chain, 4, &n, a->dying) != EBB_OK || n != 1;
+}
+
+/* Dropped, consumed, severed: all payloads go in one call, each asks about everything. */
+static void a_free_callback_may_ask_about_everything(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        asker a = {.kept = op_new(space, NULL, 1, leaf, NULL)};
+        ebb_graph_node *trunk = op_new(space, NULL, 1, leaf, NULL), *root = trunk;
+        for (int i = 0; i < 20; i++) {
+            const ebb_graph_payload p = {&a, ask_in_free, 2};
+            ebb_graph_node *side, *sum, *own = leaf_new(space);
+            assert_int_equal(ebb_graph_node_record(
+                                 &side, space, (ebb_graph_edge[]){{trunk, 0}, {own, 0}}, 2, &p),
+                             EBB_OK);
+            assert_int_equal(ebb_graph_node_record(
+                                 &sum, space, (ebb_graph_edge[]){{root, 0}, {side, 0}}, 2, &p),
+                             EBB_OK);
+            ebb_graph_node_release(own);
+            ebb_graph_node_release(side);
+            if (root != trunk) ebb_graph_node_release(root);
+            root = sum;
+        }
+        ebb_graph_node *sibling = op_new(space, NULL, 1, trunk, NULL);
+        if (how == 1) assert_int_equal(consume(root), EBB_OK);
+        if (how == 2) {
+            a.dying = root; /* severed with all that leads to it */
+            assert_int_equal(consume(sibling), EBB_OK);
+        }
+        ebb_graph_node_release(root);
+        assert_int_equal(a.n_freed, 40);
+        assert_int_equal(a.n_failed, 0);
+        assert_null(ebb__graph_check(space));
+        ebb_graph_node_release(trunk);
+        ebb_graph_node_release(sibling);
+        assert_int_equal(stats().live, 1);
+        ebb_graph_node_release(a.kept);
+        assert_int_equal(stats().live + stats().spent + stats().severed, 0);
+        assert_int_equal(stats().leaves, 1);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -304,6 +375,7 @@ int main(void)
         TEST(each_allocation_of_the_tools_fails_once),
         TEST(a_dump_holds_every_node_and_edge),
         TEST(a_label_that_is_no_text_leaves_the_dump_text),
+        TEST(a_free_callback_may_ask_about_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
