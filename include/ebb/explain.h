@@ -87,6 +87,8 @@ typedef struct ebb_explained_save {
     ebb_tensor *handle;      /* on the head's result, borrowed; NULL: a call in progress */
     int64_t n_references;
     const ebb_site *scope;
+    int64_t n_hook_references; /* as for the explained tensor itself, below */
+    char hook[EBB_NAME_BYTES], hook_of[EBB_NAME_BYTES];
 } ebb_explained_save;
 
 /* Who holds a tensor's handle, and who else the bytes behind it. */
@@ -112,9 +114,10 @@ typedef struct ebb_explanation {
     /* hooks */
     int64_t n_hooks;              /* on what made it, or on the leaf */
     int64_t n_hook_references;    /* of n_references: hooks name it in `holds` */
-    char hook[EBB_NAME_BYTES];    /* the name of the first of these, or "" */
-    char hook_of[EBB_NAME_BYTES]; /* what that one is on: a label, an operation, "a leaf" */
-    bool is_held_by_own_hook; /* the cycle: it goes when consumed, or with ebb_hook_remove */
+    char hook[EBB_NAME_BYTES];    /* the name of one of these, an own one first, or "" */
+    char hook_of[EBB_NAME_BYTES]; /* what it is on: a label, an operation, "a leaf" */
+    bool is_held_by_own_hook; /* the cycle: one of these is on what made it, or on what it was
+                                 computed from; it goes when consumed, or with ebb_hook_remove */
     uint64_t reserved[8];
 } ebb_explanation;
 /* Why is it alive. Errors: EBB_E_MISUSE; EBB_E_NOMEM. */
@@ -127,11 +130,12 @@ EBB_API EBB_NODISCARD ebb_status ebb_explain_text(char *buffer, size_t size, ebb
 
 #define EBB_HOLDER_MAP(X)                                                                      \
     X(USER, 1, "user")         /* references that the user took */                             \
-    X(SCOPE, 2, "scope")       /* a scope alone */                                             \
-    X(GRADIENT, 3, "gradient") /* a leaf's gradient slot */                                    \
-    X(SAVE, 4, "save")         /* an operation, for its backward */                            \
-    X(RECIPE, 5, "recipe")     /* what can be made again needs it */                           \
-    X(OBJECTS, 6, "objects")   /* what is no tensor: objects, bookkeeping; per kind of bytes */
+    X(HOOK, 2, "hook")         /* hooks, which name it in `holds`, and no user */              \
+    X(SCOPE, 3, "scope")       /* a scope alone */                                             \
+    X(GRADIENT, 4, "gradient") /* a leaf's gradient slot */                                    \
+    X(SAVE, 5, "save")         /* an operation, for its backward */                            \
+    X(RECIPE, 6, "recipe")     /* what can be made again needs it */                           \
+    X(OBJECTS, 7, "objects")   /* what is no tensor: objects, bookkeeping; per kind of bytes */
 typedef enum ebb_holder_what {
 #define X(name, value, text) EBB_HOLDER_##name = value,
     EBB_HOLDER_MAP(X)
@@ -145,15 +149,18 @@ typedef struct ebb_holder {
     size_t bytes;  /* of the storage held; adopted ones are the user's and count 0 below */
     size_t unique_bytes;       /* as the statistics count them, at one holder of each storage */
     uint64_t storage;          /* a number: equal where two hold the same bytes */
-    int64_t n_references;      /* USER: his; else 0 */
-    char name[EBB_NAME_BYTES]; /* USER, SCOPE, GRADIENT: a label or ""; SAVE, RECIPE: the
+    int64_t n_references;      /* USER: his; HOOK: of hooks; else 0 */
+    char name[EBB_NAME_BYTES]; /* USER, HOOK, SCOPE, GRADIENT: a label or ""; SAVE, RECIPE: the
                                   operation */
+    char hook[EBB_NAME_BYTES]; /* HOOK: the name of one of them, or "" */
     const char *scope;         /* the name of the scope that owns the handle too, or NULL */
     const char *file;          /* where it was opened, or the operation called; or NULL */
     int32_t line;
     ebb_dtype dtype; /* 0: OBJECTS */
     ebb_shape shape;
-    ebb_tensor *tensor; /* USER, SCOPE: the handle, borrowed; else NULL */
+    ebb_tensor *tensor; /* USER, HOOK, SCOPE: the handle, borrowed; SAVE: one that keeps the
+                           operation, the nearest, NULL: a call in progress; else NULL */
+    int64_t n_links;    /* SAVE: operations on the way to what made that, both included */
     uint64_t reserved[4];
 } ebb_holder;
 /* Every holder of bytes of the context and its children, those of most unique bytes first.
@@ -190,7 +197,8 @@ enum {
     EBB_WATCH_KEPT =
         2, /* a graph kept by keep_graph, its root held, was not used for 8 steps */
     EBB_WATCH_HOOK =
-        4, /* a hook that holds its own tensor, or whose tensor was held for 8 steps */
+        4, /* a hook that holds its own tensor or one computed from that, or whose tensor was
+              held for 8 steps */
     EBB_WATCH_STEPS = 8
 };
 typedef struct ebb_watch_event {

@@ -16,6 +16,7 @@ typedef struct inquiry {
     ebb_explanation *out;
     const ebb__slot *slot;
     const ebb__value *value;
+    const ebb__graph_walk *history; /* of the tensor; NULL where it has none */
     ebb_graph_node *saver[EBB_EXPLAIN_SAVES];
 } inquiry;
 
@@ -43,26 +44,33 @@ static void node_inspect(void *user, ebb_graph_node *node, ebb__record *r, ebb__
     q->out->n_saves++;
 }
 
+static void hook_describe(char *name, char *of, const ebb__hook *h)
+{
+    const ebb__record *r = ebb_graph_node_payload(h->node);
+    bool is_leaf = ebb_graph_node_state(h->node) == EBB_GRAPH_LEAF;
+    const char *label = ebb_graph_label(h->node);
+    snprintf(name, EBB_NAME_BYTES, "%s", h->name);
+    snprintf(of, EBB_NAME_BYTES, "%s", label ? label : is_leaf || !r ? "a leaf" : r->op->name);
+}
+
 /* A holder by hook is a reference of the user's that ebb_hook_add took. */
 static void hook_inspect(void *user, ebb__hook *h)
 {
     inquiry *q = user;
     ebb_explanation *out = q->out;
     if (h->retained) return;
-    bool is_own = h->node == q->slot->node && h->output == q->slot->output;
-    out->n_hooks += is_own;
+    out->n_hooks += h->node == q->slot->node && h->output == q->slot->output;
     for (int64_t i = 0; i < h->n_holds; i++) {
+        for (int64_t k = 0; k < out->n_explained; k++) {
+            ebb_explained_save *save = &out->save[k];
+            if (!save->handle || h->holds[i] != save->handle) continue;
+            if (save->n_hook_references++ == 0) hook_describe(save->hook, save->hook_of, h);
+        }
         if (h->holds[i] != ebb__handle_of(q->slot)) continue;
-        out->is_held_by_own_hook |= is_own;
-        if (out->n_hook_references++) continue;
-        const ebb__record *r = ebb_graph_node_payload(h->node);
-        bool is_leaf = ebb_graph_node_state(h->node) == EBB_GRAPH_LEAF;
-        const char *label = ebb_graph_label(h->node);
-        snprintf(out->hook, sizeof out->hook, "%s", h->name);
-        snprintf(out->hook_of, sizeof out->hook_of, "%s",
-                 label           ? label
-                 : is_leaf || !r ? "a leaf"
-                                 : r->op->name);
+        bool is_cycle = q->history && ebb__walk_has(q->history, h->node);
+        if (out->n_hook_references++ == 0 || (is_cycle && !out->is_held_by_own_hook))
+            hook_describe(out->hook, out->hook_of, h);
+        out->is_held_by_own_hook |= is_cycle;
     }
 }
 
@@ -121,18 +129,6 @@ static ebb_status save_explain(ebb_explained_save *out, ebb_graph_node *saver, e
 
 /* ---- the handle -------------------------------------------------------------------------- */
 
-static ebb_status history_count(int64_t *out, const ebb__slot *s)
-{
-    *out = 0;
-    if (!s->node || ebb_graph_node_state(s->node) != EBB_GRAPH_LIVE) return EBB_OK;
-    ebb__graph_walk walk;
-    ebb__graph_place place = {s->node, s->output};
-    EBB_TRY(ebb__graph_walk_begin(&walk, &place, 1, NULL, 0, NULL, NULL, true));
-    *out = walk.n_nodes;
-    ebb__graph_walk_end(&walk);
-    return EBB_OK;
-}
-
 static void handle_describe(ebb_explanation *out, const ebb__slot *s)
 {
     const ebb__value *v = s->storage->value;
@@ -151,21 +147,36 @@ static void handle_describe(ebb_explanation *out, const ebb__slot *s)
     out->n_maps = atomic_load_explicit(&s->n_maps, memory_order_relaxed);
 }
 
+static ebb_status holders_inspect(inquiry *q)
+{
+    ebb_explanation *out = q->out;
+    ebb_context *ctx = q->slot->ctx;
+    ebb__handles_each(ctx, handle_count, q);
+    ebb__nodes_each(ctx, node_inspect, q);
+    for (int64_t i = 0; i < out->n_saves && i < EBB_EXPLAIN_SAVES; i++) {
+        EBB_TRY(save_explain(&out->save[i], q->saver[i], ctx));
+        out->n_explained++;
+    }
+    ebb__hooks_each(ctx->root, hook_inspect, q);
+    return EBB_OK;
+}
+
 static ebb_status explain(ebb_explanation *out, const ebb__slot *s)
 {
     memset(out, 0, sizeof *out);
     EBB_TRY(ebb__context_usable(s->ctx));
     handle_describe(out, s);
-    EBB_TRY(history_count(&out->n_history, s));
     inquiry q = {.out = out, .slot = s, .value = s->storage->value};
-    ebb__handles_each(s->ctx, handle_count, &q);
-    ebb__nodes_each(s->ctx, node_inspect, &q);
-    ebb__hooks_each(s->ctx->root, hook_inspect, &q);
-    for (int64_t i = 0; i < out->n_saves && i < EBB_EXPLAIN_SAVES; i++) {
-        EBB_TRY(save_explain(&out->save[i], q.saver[i], s->ctx));
-        out->n_explained++;
-    }
-    return EBB_OK;
+    ebb_graph_state state = ebb_graph_node_state(s->node);
+    if (state != EBB_GRAPH_LIVE && state != EBB_GRAPH_LEAF) return holders_inspect(&q);
+    ebb__graph_walk walk;
+    ebb__graph_place place = {s->node, s->output};
+    EBB_TRY(ebb__graph_walk_begin(&walk, &place, 1, NULL, 0, NULL, NULL, true));
+    out->n_history = walk.n_nodes;
+    q.history = &walk;
+    ebb_status status = holders_inspect(&q);
+    ebb__graph_walk_end(&walk);
+    return status;
 }
 
 ebb_status(ebb_explain)(ebb_explanation *out, ebb_tensor *t)
@@ -224,6 +235,11 @@ static void put_link(text *t, const ebb_explained_link *link, bool with_label)
     if (link->file) put(t, " (%s:%d)", file_name(link->file), (int)link->line);
 }
 
+static void put_hook_name(text *t, const char *hook, const char *of)
+{
+    put(t, "%s%s%son %s", hook[0] ? "'" : "", hook, hook[0] ? "' " : "", of);
+}
+
 static void put_save(text *t, const ebb_explained_save *s)
 {
     put(t, "saved by ");
@@ -238,9 +254,14 @@ static void put_save(text *t, const ebb_explained_save *s)
         put_link(t, &s->head, false);
     }
     put(t, " (");
-    if (s->n_references > 0) {
+    int64_t n = s->n_references - s->n_hook_references;
+    if (n > 0) {
         put(t, "user, ");
-        put_count(t, s->n_references, "reference");
+        put_count(t, n, "reference");
+    } else if (s->n_references > 0) {
+        put_count(t, s->n_hook_references, "hook");
+        put(t, ": ");
+        put_hook_name(t, s->hook, s->hook_of);
     } else if (s->handle) {
         put_scope(t, s->scope);
     } else {
@@ -254,10 +275,11 @@ static void put_hook(text *t, const ebb_explanation *e)
 {
     put(t, "held by ");
     put_count(t, e->n_hook_references, "hook");
-    put(t, ": %s%s%son %s", e->hook[0] ? "'" : "", e->hook, e->hook[0] ? "' " : "", e->hook_of);
+    put(t, ": ");
+    put_hook_name(t, e->hook, e->hook_of);
     put(t, "%s\n",
         e->is_held_by_own_hook
-            ? ", the tensor itself: neither goes before it is consumed or the hook removed"
+            ? ", in its own history: neither goes before that is consumed or the hook removed"
             : "");
 }
 

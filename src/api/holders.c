@@ -2,8 +2,8 @@
  *
  * Four passes add what they find: handles, nodes (gradient slots, saves, the tiny values that
  * recipes of nodes read), values that are not tiny (each once, and the tiny ones that its recipe
- * reads). Then holders of the same bytes are brought together; the last two kinds of entry stay
- * only where nobody else holds the bytes.
+ * reads). References that are hooks' are told from the user's. Then holders of the same bytes are
+ * brought together; the last two kinds of entry stay only where nobody else holds the bytes.
  * SPDX-License-Identifier: MIT */
 #include "api/handles.h"
 
@@ -125,8 +125,15 @@ static void node_add(void *user, ebb_graph_node *node, ebb__record *r, ebb__leaf
     }
     if (!r) return;
     ebb__save save;
-    for (uint32_t at = 0; ebb__save_next(&save, r, &at);)
-        named_by_record(holder_add(l, EBB_HOLDER_SAVE, save.value, save.layout), r);
+    int64_t n_links;
+    ebb_graph_node *head = ebb__head_of(node, &n_links);
+    for (uint32_t at = 0; ebb__save_next(&save, r, &at);) {
+        ebb_holder *h = holder_add(l, EBB_HOLDER_SAVE, save.value, save.layout);
+        if (!h) continue;
+        named_by_record(h, r);
+        h->tensor = (ebb_tensor *)(void *)head; /* heads_resolve makes it a handle */
+        h->n_links = n_links;
+    }
     recipe_add(l, r);
 }
 
@@ -135,6 +142,75 @@ static void value_add(void *user, ebb__value *v)
     const ebb__record *r = ebb__recipe_of(v);
     if (v->data) holder_add(user, EBB_HOLDER_RECIPE, v, NULL);
     if (r) recipe_add(user, r);
+}
+
+/* ---- who keeps the operations ------------------------------------------------------------ */
+
+/* At each head the handle that a user's reference keeps, or any. */
+static void head_note(void *user, ebb__slot *s)
+{
+    (void)user;
+    if (ebb_graph_node_state(s->node) != EBB_GRAPH_LIVE) return;
+    void **note = ebb__head_note(s->node);
+    if (*note == s->node ||
+        ebb__user_references(ebb__slot_raw(*note)) < ebb__user_references(s))
+        *note = ebb__handle_of(s);
+}
+
+static void heads_resolve(ebb_holder *h, int64_t n, ebb_context *ctx)
+{
+    ebb__handles_each(ctx, head_note, NULL);
+    for (int64_t i = 0; i < n; i++) {
+        if (h[i].what != EBB_HOLDER_SAVE || !h[i].tensor) continue;
+        ebb_graph_node *head = (ebb_graph_node *)(void *)h[i].tensor;
+        void *note = *ebb__head_note(head);
+        h[i].tensor = note == head ? NULL : note;
+    }
+}
+
+/* Those of the user's references first, in the order of their handles. */
+static int by_handle(const void *a, const void *b)
+{
+    const ebb_holder *x = a, *y = b;
+    bool of_x = x->what == EBB_HOLDER_USER, of_y = y->what == EBB_HOLDER_USER;
+    if (of_x != of_y) return of_x ? -1 : 1;
+    return ((uintptr_t)x->tensor > (uintptr_t)y->tensor) -
+           ((uintptr_t)x->tensor < (uintptr_t)y->tensor);
+}
+
+typedef struct users {
+    ebb_holder *first;
+    size_t n;
+} users;
+
+static void hook_note(void *user, ebb__hook *h)
+{
+    const users *u = user;
+    for (int64_t i = 0; i < h->n_holds && !h->retained; i++) {
+        const ebb_holder key = {.what = EBB_HOLDER_USER, .tensor = h->holds[i]};
+        ebb_holder *found = u->n ? bsearch(&key, u->first, u->n, sizeof key, by_handle) : NULL;
+        if (!found) continue;
+        found->n_links++; /* hooks' references so far */
+        snprintf(found->hook, sizeof found->hook, "%s", h->name);
+    }
+}
+
+/* What hooks alone, or they and a scope, hold is theirs. */
+static void hooks_resolve(ebb_holder *h, int64_t n, ebb_context *ctx)
+{
+    users u = {.first = h};
+    if (n > 0) qsort(h, (size_t)n, sizeof *h, by_handle);
+    while (u.n < (size_t)n && h[u.n].what == EBB_HOLDER_USER) u.n++;
+    ebb__hooks_each(ctx->root, hook_note, &u);
+    for (size_t i = 0; i < u.n; i++) {
+        if (h[i].n_references > h[i].n_links) {
+            h[i].n_references -= h[i].n_links;
+            h[i].hook[0] = '\0';
+        } else {
+            h[i].what = EBB_HOLDER_HOOK;
+        }
+        h[i].n_links = 0;
+    }
 }
 
 /* ---- bringing together ------------------------------------------------------------------- */
@@ -197,9 +273,13 @@ ebb_status(ebb_holders)(ebb_holder *out, int64_t max, int64_t *n_out, ebb_contex
         return ebb__fail(EBB_E_MISUSE, "ebb_holders: the context went with its parent");
     EBB_TRY(ebb__context_usable(ctx));
     listing l = {.out = out, .max = max > 0 ? max : 0, .ctx = ctx};
+    ebb__heads_find(ctx);
     ebb__handles_each(ctx, handle_add, &l);
     ebb__nodes_each(ctx, node_add, &l);
     ebb__values_each(ctx, value_add, &l);
+    int64_t listed = l.n < l.max ? l.n : l.max;
+    heads_resolve(out, listed, ctx);
+    hooks_resolve(out, listed, ctx);
     if (l.n > l.max) {
         holders_join(out, l.max);
         *n_out = l.n + EBB_KIND_CACHE; /* with room for the objects */

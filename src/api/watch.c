@@ -32,6 +32,7 @@ ebb_status(ebb_watch)(ebb_context *ctx, void (*warn)(void *user, const ebb_watch
     for (int i = 0; i < EBB__WATCH_ROOTS; i++) watch->kept[i] = (ebb__kept_root){0};
     atomic_store_explicit(&watch->flags, !warn ? 0 : flags ? flags : all, memory_order_relaxed);
     ebb__lock_give(&watch->lock);
+    ebb__hooks_unsee(ctx->root);
     return EBB_OK;
 }
 
@@ -97,40 +98,95 @@ static bool kept_check(ebb_watch_event *e, ebb__watch *w, ebb__kept_root *k, uin
     return true;
 }
 
-typedef struct hook_search {
-    ebb_watch_event *e;
-    uint64_t thread_id;
-    bool found;
-} hook_search;
-
-/* An interior tensor that is still held long after a hook was put on it, or a hook that says
- * that it holds its own. */
-static void hook_check(void *user, ebb__hook *h)
+static void hook_event(ebb_watch_event *e, const ebb__hook *h, const ebb__slot *s,
+                       const char *what)
 {
-    hook_search *search = user;
-    ebb_watch_event *e = search->e;
-    if (search->found || h->retained || h->step < 0 || h->thread_id != search->thread_id)
-        return;
-    const ebb__slot *s = ebb__slot_find(h->tensor);
-    if (s && (s->node != h->node || s->output != h->output)) s = NULL;
-    bool is_own = ebb__hook_holds_own(h) && e->step > h->step;
-    bool is_old =
-        s && !s->is_leaf && ebb__user_references(s) > 0 && e->step - h->step >= EBB_WATCH_STEPS;
-    if (!is_own && !is_old) return;
     const ebb__record *r = ebb_graph_node_state(h->node) == EBB_GRAPH_LEAF
                                ? NULL
                                : ebb_graph_node_payload(h->node);
     const char *label = ebb_graph_label(h->node);
     char op[EBB__RECORD_TEXT];
-    search->found = true;
     e->what = EBB_WATCH_HOOK;
     e->n_grown = 0;
     e->root = s ? h->tensor : NULL;
     snprintf(e->text, sizeof e->text, "the hook%s%s%s on %s%s%s%s %s: neither goes by itself",
              h->name[0] ? " '" : "", h->name, h->name[0] ? "'" : "",
              r ? ebb__record_text(op, sizeof op, r) : "a leaf", label ? " '" : "",
-             label ? label : "", label ? "'" : "",
-             is_own ? "holds its own tensor" : "may hold its own tensor, held for 8 steps");
+             label ? label : "", label ? "'" : "", what);
+}
+
+/* The handle that the hook was added to, if it is still there. */
+static const ebb__slot *hook_slot(const ebb__hook *h)
+{
+    const ebb__slot *s = ebb__slot_find(h->tensor);
+    return s && s->node == h->node && s->output == h->output ? s : NULL;
+}
+
+/* One of its `holds` has what the hook is on in its history: each keeps the other. Walks, so no lock
+ * is held. */
+static bool hook_cycle(ebb_watch_event *e, const ebb__hook *h)
+{
+    bool found = false;
+    for (int64_t i = 0; i < h->n_holds && !found; i++) {
+        const ebb__slot *s = h->holds[i] ? ebb__slot_find(h->holds[i]) : NULL;
+        ebb_graph_state state = s ? ebb_graph_node_state(s->node) : (ebb_graph_state)0;
+        if (state != EBB_GRAPH_LIVE && state != EBB_GRAPH_LEAF) continue;
+        ebb__graph_walk walk;
+        ebb__graph_place place = {s->node, s->output};
+        if (ebb__graph_walk_begin(&walk, &place, 1, NULL, 0, NULL, NULL, true) != EBB_OK)
+            continue; /* consumed meanwhile */
+        found = ebb__walk_has(&walk, h->node) && ebb__node_sequence(h->node) == h->sequence;
+        if (found)
+            hook_event(e, h, hook_slot(h),
+                       s->node == h->node ? "holds its own tensor"
+                                          : "holds a tensor computed from its own");
+        ebb__graph_walk_end(&walk);
+    }
+    return found;
+}
+
+static void tell(ebb__watch *w, const ebb_watch_event *e)
+{
+    ebb__lock_take(&w->lock);
+    void (*warn)(void *, const ebb_watch_event *) = w->warn;
+    void *user = w->user;
+    ebb__lock_give(&w->lock);
+    if (warn) warn(user, e);
+}
+
+/* What a hook holds does not change, so each is looked at once. */
+static void hooks_check(ebb_watch_event *e, ebb__watch *w, uint64_t thread_id)
+{
+    ebb_context *root = e->ctx->root;
+    for (ebb__hook *h; (h = ebb__hook_unseen(root, thread_id, e->step));) {
+        ebb_error pending;
+        ebb_error_get(&pending);
+        bool is_cycle = hook_cycle(e, h);
+        ebb__error_adopt(&pending);
+        if (is_cycle) ebb__hook_told(h);
+        ebb__hook_unref(h);
+        if (is_cycle) tell(w, e);
+    }
+}
+
+typedef struct hook_search {
+    ebb_watch_event *e;
+    uint64_t thread_id;
+    bool found;
+} hook_search;
+
+/* An interior tensor that is still held long after a hook was put on it. */
+static void hook_check(void *user, ebb__hook *h)
+{
+    hook_search *search = user;
+    ebb_watch_event *e = search->e;
+    if (search->found || h->retained || h->step < 0 || h->thread_id != search->thread_id)
+        return;
+    const ebb__slot *s = hook_slot(h);
+    if (!s || s->is_leaf || ebb__user_references(s) == 0 || e->step - h->step < EBB_WATCH_STEPS)
+        return;
+    search->found = true;
+    hook_event(e, h, s, "may hold its own tensor, held for 8 steps");
     h->step = -1;
 }
 
@@ -162,14 +218,16 @@ void ebb_watch_step(ebb_context *ctx)
     if (!flags || ebb__context_usable(ctx) != EBB_OK) return;
     ebb__thread_token *self = ebb__thread_self();
     ebb_watch_event e = {.ctx = ctx, .live_nodes = ebb__graph_live_nodes(ctx->space)};
+    uint64_t thread_id = self ? self->id : 0;
     ebb__lock_take(&w->lock);
     e.step = ++w->step;
-    for (int at = 0; warning_next(&e, w, flags, &at, self ? self->id : 0);) {
-        void (*warn)(void *, const ebb_watch_event *) = w->warn;
-        void *user = w->user;
-        ebb__lock_give(&w->lock);
-        if (warn) warn(user, &e);
-        ebb__lock_take(&w->lock);
-    }
     ebb__lock_give(&w->lock);
+    if (flags & EBB_WATCH_HOOK) hooks_check(&e, w, thread_id);
+    for (int at = 0;;) {
+        ebb__lock_take(&w->lock);
+        bool found = warning_next(&e, w, flags, &at, thread_id);
+        ebb__lock_give(&w->lock);
+        if (!found) return;
+        tell(w, &e);
+    }
 }

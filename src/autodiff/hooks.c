@@ -306,13 +306,42 @@ uint64_t ebb__hooks_last_id(ebb_context *root)
     return last;
 }
 
-bool ebb__hook_holds_own(const ebb__hook *h)
+ebb__hook *ebb__hook_unseen(ebb_context *root, uint64_t thread_id, int64_t step)
 {
-    for (int64_t i = 0; i < h->n_holds; i++) {
-        const ebb__slot *s = h->holds[i] ? ebb__slot_find(h->holds[i]) : NULL;
-        if (s && s->node == h->node && s->output == h->output) return true;
+    ebb__hooks *t = hooks_of(root);
+    ebb__hook *found = NULL;
+    ebb__lock_take(&t->lock);
+    for (uint32_t b = 0; b < t->n_buckets && !found; b++)
+        for (found = t->bucket[b]; found; found = found->next)
+            if (found->n_holds > 0 && !found->seen && found->thread_id == thread_id &&
+                found->step < step)
+                break;
+    if (found) {
+        found->seen = true;
+        found->refs++;
     }
-    return false;
+    ebb__lock_give(&t->lock);
+    return found;
+}
+
+void ebb__hook_told(ebb__hook *h)
+{
+    ebb__hooks *t = hooks_of(h->ctx->root);
+    ebb__lock_take(&t->lock);
+    h->step = -1;
+    ebb__lock_give(&t->lock);
+}
+
+static void hook_unsee(void *user, ebb__hook *h)
+{
+    (void)user;
+    h->step = 0;
+    h->seen = false;
+}
+
+void ebb__hooks_unsee(ebb_context *root)
+{
+    ebb__hooks_each(root, hook_unsee, NULL);
 }
 
 void ebb__hooks_each(ebb_context *root, void (*each)(void *user, ebb__hook *h), void *user)

@@ -34,6 +34,7 @@ typedef struct ebb__hook {
     const ebb_graph_node *node;
     uint64_t sequence;
     int64_t step; /* of the watch, then; -1: warned of */
+    bool seen;    /* the watch has looked at what it holds */
     uint64_t thread_id;
     char name[EBB__LABEL_BYTES];
 } ebb__hook;
@@ -60,8 +61,13 @@ ebb__hook *ebb__hook_next(ebb_context *root, const void *place, uint32_t output,
                           uint64_t last);
 void ebb__hook_unref(ebb__hook *h);
 uint64_t ebb__hooks_last_id(ebb_context *root);
-/* One of its `holds` is a handle on what it is on. Under the lock. */
-bool ebb__hook_holds_own(const ebb__hook *h);
+/* For the watch: the next hook with `holds` that this thread has added before a step and that is
+ * not seen yet, with a reference; NULL: none. */
+ebb__hook *ebb__hook_unseen(ebb_context *root, uint64_t thread_id, int64_t step);
+/* It is warned of once. */
+void ebb__hook_told(ebb__hook *h);
+/* A watch begins anew. */
+void ebb__hooks_unsee(ebb_context *root);
 /* Each hook, under the lock: `each` calls nothing. */
 void ebb__hooks_each(ebb_context *root, void (*each)(void *user, ebb__hook *h), void *user);
 

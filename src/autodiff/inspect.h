@@ -26,6 +26,15 @@ void ebb__record_site_get(const char **file, int32_t *line, const ebb__record *r
 typedef void (*ebb__node_fn)(void *user, ebb_graph_node *node, ebb__record *record,
                              ebb__leaf *leaf);
 void ebb__nodes_each(ebb_context *ctx, ebb__node_fn each, void *user);
+/* Whether a walk that keeps has met the node, or the leaf; it need not exist any more. */
+bool ebb__walk_has(const ebb__graph_walk *w, const ebb_graph_node *n);
+/* Finds the head of each live node of the graph: the end of the shortest chain from it, by way of
+ * what was computed from it, to a node that has a handle. While no other call is in progress. */
+void ebb__heads_find(ebb_context *ctx);
+/* After that: the head, NULL where there is none, and the nodes on the way, both ends included. */
+ebb_graph_node *ebb__head_of(const ebb_graph_node *n, int64_t *n_links);
+/* Then, when heads are no longer asked for: a place at a head for a note, at first the head. */
+void **ebb__head_note(ebb_graph_node *head);
 /* Given at record time: with the address it tells one node from all others. */
 uint64_t ebb__node_sequence(const ebb_graph_node *node);
 

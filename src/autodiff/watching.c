@@ -5,13 +5,6 @@
 #include "autodiff/inspect.h"
 #include "base/thread.h"
 
-static bool walk_has(const ebb__graph_walk *w, const ebb_graph_node *node)
-{
-    for (int64_t i = 0; i < w->n_nodes; i++)
-        if (w->nodes[i] == node) return true;
-    return false;
-}
-
 /* Under the lock. */
 static void root_note(ebb__watch *watch, ebb_tensor *root)
 {
@@ -76,7 +69,7 @@ void ebb__watch_backward(const ebb__backward *b)
     const ebb__backward_args *a = b->args;
     ebb__lock_take(&watch->lock);
     for (int i = 0; i < EBB__WATCH_ROOTS; i++)
-        if (watch->kept[i].root && walk_has(&b->walk, watch->kept[i].node))
+        if (watch->kept[i].root && ebb__walk_has(&b->walk, watch->kept[i].node))
             watch->kept[i].step = watch->step;
     for (int64_t i = 0; i < a->n_roots && a->keep_graph; i++) root_note(watch, a->roots[i]);
     ebb__lock_give(&watch->lock);

@@ -81,8 +81,15 @@ static void every_byte_of_three_kept_losses_has_a_holder(void **state)
     assert_int_equal(count(n, EBB_HOLDER_USER, "loss"), 3);
     assert_int_equal(count(n, EBB_HOLDER_SAVE, "mul"), 3);
     assert_int_equal(count(n, EBB_HOLDER_SAVE, "tanh"), 3);
+    for (int i = 0; i < 3; i++) { /* which loss holds them */
+        int64_t of_loss = 0;
+        for (int64_t k = 0; k < n; k++)
+            of_loss += list[k].what == EBB_HOLDER_SAVE && list[k].tensor == loss[i];
+        assert_int_equal(of_loss, 2);
+    }
     const ebb_holder *h = find(n, EBB_HOLDER_SAVE, "tanh");
     assert_int_equal(h->unique_bytes, 128);
+    assert_int_equal(h->n_links, 2); /* tanh, sum */
     assert_int_equal(h->shape.dims[0], 16);
     h = find(n, EBB_HOLDER_USER, "loss");
     assert_int_equal(h->n_references, 1);
@@ -98,6 +105,41 @@ static void every_byte_of_three_kept_losses_has_a_holder(void **state)
     n = balanced(ctx);
     assert_int_equal(count(n, EBB_HOLDER_SAVE, NULL), 0);
     assert_int_equal(count(n, EBB_HOLDER_USER, NULL), 0);
+}
+
+/* Two losses on one trunk, the nearer one held by the user, the other by a scope: each saved value is
+ * listed with the handle that keeps its operation, by the shortest way. */
+static void saved_bytes_are_listed_with_the_nearest_handle(void **state)
+{
+    ebb_context *ctx = *state;
+    EBB_SCOPE(outer);
+    ebb_tensor *w = leaf_scalar(ctx, 2), *near = NULL, *far;
+    {
+        EBB_SCOPE(inner);
+        ebb_tensor *trunk = ebb_square(w), *side = ebb_exp(ebb_neg(trunk));
+        far = ebb_escape(inner, ebb_sqrt(ebb_neg(ebb_neg(side))));
+        assert_ok(ebb_hold(&near, ebb_tanh(trunk)));
+    }
+    int64_t n = balanced(ctx);
+    assert_int_equal(count(n, EBB_HOLDER_SAVE, NULL), 4);
+    const ebb_holder *h = find(n, EBB_HOLDER_SAVE, "square"); /* square, tanh */
+    assert_ptr_equal(h->tensor, near);
+    assert_int_equal(h->n_links, 2);
+    h = find(n, EBB_HOLDER_SAVE, "tanh");
+    assert_ptr_equal(h->tensor, near);
+    assert_int_equal(h->n_links, 1);
+    h = find(n, EBB_HOLDER_SAVE, "exp"); /* exp, neg, neg, sqrt */
+    assert_ptr_equal(h->tensor, far);
+    assert_int_equal(h->n_links, 4);
+    h = find(n, EBB_HOLDER_SAVE, "sqrt");
+    assert_ptr_equal(h->tensor, far);
+    ebb_clear(&near);
+    n = balanced(ctx);
+    h = find(n, EBB_HOLDER_SAVE, "square"); /* square, neg, exp, neg, neg, sqrt */
+    assert_ptr_equal(h->tensor, far);
+    assert_int_equal(h->n_links, 6);
+    assert_ok(ebb_backward(far, NULL));
+    assert_int_equal(count(balanced(ctx), EBB_HOLDER_SAVE, NULL), 0);
 }
 
 static void views_count_once_at_the_user_first(void **state)
@@ -274,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(every_byte_of_three_kept_losses_has_a_holder),
+        TEST(saved_bytes_are_listed_with_the_nearest_handle),
         TEST(views_count_once_at_the_user_first),
         TEST(what_a_recipe_reads_has_a_holder),
         TEST(adopted_bytes_are_the_users_and_objects_are_listed),
