@@ -43,7 +43,8 @@ ebb_status ebb__call_end(const char *outer, const ebb_context *ctx, ebb_status s
     ebb__error_op_set(outer);
     if ((status != EBB_E_BUDGET && status != EBB_E_NOMEM) || outer || !ctx) return status;
     ebb__watch *watch = &ctx->root->engine->watch;
-    if (!atomic_load_explicit(&watch->tells, memory_order_relaxed)) return status;
+    if (!atomic_load_explicit(&watch->tells, memory_order_relaxed) || !ebb__error_tell())
+        return status;
     void *user;
     void (*refused)(void *, ebb_context *, const ebb_error *) = telling_begin(watch, &user);
     if (!refused) return status;
@@ -57,6 +58,7 @@ ebb_status ebb__call_end(const char *outer, const ebb_context *ctx, ebb_status s
     ebb__at(file, line);
     *ebb__budget_report() = report;
     ebb__error_adopt(&pending);
+    (void)ebb__error_tell();
     ebb__lock_take(&watch->lock);
     watch->telling = false;
     ebb__lock_give(&watch->lock);

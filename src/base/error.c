@@ -12,6 +12,7 @@
 
 static _Thread_local struct {
     ebb_error record;
+    bool is_told;
 } thread_error;
 /* Where the thread is: set by every call, so apart from the record. */
 static EBB__THREAD_HOT struct {
@@ -43,6 +44,7 @@ static ebb_status fail_va(ebb_status s, const char *format, va_list args)
     for (char *c = message; *c; c++)
         if (*c == '\n' || *c == '\r') *c = ' ';
     e->status = s;
+    thread_error.is_told = false;
     e->file = thread_at.file;
     e->line = thread_at.file ? thread_at.line : 0;
     snprintf(e->op, sizeof e->op, "%s", thread_at.op ? thread_at.op : "");
@@ -111,6 +113,13 @@ void ebb__site_get(const char **file, int32_t *line)
 void ebb__error_adopt(const ebb_error *e)
 {
     thread_error.record = *e;
+}
+
+bool ebb__error_tell(void)
+{
+    bool is_new = !thread_error.is_told;
+    thread_error.is_told = true;
+    return is_new;
 }
 
 const char *ebb_status_name(ebb_status s)

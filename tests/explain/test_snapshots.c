@@ -159,12 +159,37 @@ static void a_child_is_told_of_as_itself_and_hand_made_tensors_count(void **stat
     ebb_context_destroy(ctx);
 }
 
+/* One that is passed on by calls that were given its NULL is told of once. */
+static void a_refusal_that_is_passed_on_is_told_of_once(void **state)
+{
+    (void)state;
+    snapshot s;
+    ebb_context *ctx = context_make(1024 * KIB, &s);
+    EBB_SCOPE(run);
+    ebb_tensor *w = ebb_ones(ctx, EBB_F32, EBB_SHAPE(100, 100));
+    assert_int_equal(ebb_set_requires_grad(w, true), EBB_OK);
+    ebb_tensor *large = ebb_zeros(ctx, EBB_F32, EBB_SHAPE(1000, 1000)); /* 4,000,000 bytes */
+    assert_null(large);
+    assert_int_equal(s.n_calls, 1);
+    ebb_tensor *y = ebb_add(ebb_mul(w, large), w), *roots[] = {w, y}, *g;
+    assert_null(y);
+    assert_int_equal(ebb_add_(w, large), EBB_E_BUDGET);
+    assert_int_equal(ebb_backward_from(roots, NULL, 2, NULL), EBB_E_BUDGET);
+    assert_int_equal(ebb_grad(&g, roots, NULL, 2, &w, 1, NULL), EBB_E_BUDGET);
+    assert_int_equal(s.n_calls, 1);
+    assert_null(ebb_zeros(ctx, EBB_F32, EBB_SHAPE(1000, 1000))); /* a new one */
+    assert_int_equal(s.n_calls, 2);
+    ebb_error_clear();
+    ebb_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(snapshot_at_a_refusal_lists_every_byte_and_the_error_stays),
         cmocka_unit_test(backward_tells_once_and_what_is_no_want_of_memory_not_at_all),
         cmocka_unit_test(a_child_is_told_of_as_itself_and_hand_made_tensors_count),
+        cmocka_unit_test(a_refusal_that_is_passed_on_is_told_of_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
