@@ -1,7 +1,7 @@
 /* arena.c - blocks of bytes of one root context, recycled and never given back on every free.
  *
  * A chunk is: header, three bitmaps with a bit for each grain of 64 bytes (a used block starts
- * here, a free block starts here, a free block ends here), grains. A free block keeps its links
+ * here, a free block starts here, a free block ends here) and a word of the caller's for every 64, grains. A free block keeps its links
  * and its size in its first grain and its size in the end of its last; a used one keeps
  * nothing.
  *
@@ -12,12 +12,9 @@
  * Bins are as in TLSF (Masmano et al., 2004), 8 to each power of two. Best fit within the first
  * bin that can serve, looking at a bounded number of blocks.
  * SPDX-License-Identifier: MIT */
-#include "memory/arena.h"
+#include "memory/arena_inner.h"
 
-#include "base/check.h"
 #include "base/size.h"
-
-#include <string.h>
 
 /* Reading or writing bytes of a free block is reported where the address sanitizer runs. */
 #if defined __SANITIZE_ADDRESS__
@@ -29,106 +26,7 @@
 #define UNPOISON(p, n) ((void)(p), (void)(n))
 #endif
 
-enum {
-    GRAIN = EBB__ARENA_GRAIN,
-    PAGE = 4096,
-    SUB_LOG2 = 3,
-    SUB = 1 << SUB_LOG2,
-    N_BINS = SUB * 56,
-    LOOK_MAX = 64, /* free blocks of one bin that are compared */
-    N_SIDES = 4
-};
 static const size_t CHUNK_LEAST = (size_t)4 << 20, CHUNK_MOST = (size_t)256 << 20;
-
-typedef struct free_block {
-    struct free_block *next, **prev;
-    size_t grains;
-} free_block;
-
-typedef struct side {
-    size_t chunk_bytes;
-    uint64_t filled[N_BINS / 64]; /* bit: the bin is not empty */
-    free_block *bin[N_BINS];
-} side;
-
-typedef struct map_word {
-    uint64_t used_start, free_start, free_end;
-} map_word;
-
-/* Words of a chunk's maps from `low` to before `high` were never touched: they count as zero, so
- * that a large chunk costs what is used of it. */
-typedef struct chunk {
-    side *side;
-    size_t bytes; /* of the whole allocation */
-    size_t n_grains, used_grains;
-    char *grains;
-    map_word *map;    /* one for 64 grains */
-    size_t low, high; /* words */
-} chunk;
-_Static_assert(sizeof(chunk) <= GRAIN, "the header takes one grain");
-
-struct ebb__arena {
-    ebb_allocator allocator;
-    size_t limit, chunk_bytes, used_grains;
-    bool fixed; /* one chunk holds all there may be */
-    chunk **chunks;
-    size_t n_chunks, max_chunks;
-    side first, *sides[N_SIDES]; /* the first of them, others once they are asked for */
-};
-
-/* ---- bits -------------------------------------------------------------------------------- */
-
-static inline bool touched(const chunk *c, size_t i)
-{
-    return i / 64 < c->low || i / 64 >= c->high;
-}
-
-/* Makes the word of grain i one that is in use; the gap shrinks from the nearer end. */
-static void touch(chunk *c, size_t i)
-{
-    size_t word = i / 64;
-    if (word - c->low < c->high - word) {
-        memset(c->map + c->low, 0, (word + 1 - c->low) * sizeof *c->map);
-        c->low = word + 1;
-    } else {
-        memset(c->map + word, 0, (c->high - word) * sizeof *c->map);
-        c->high = word;
-    }
-}
-
-static inline uint64_t bit(size_t i)
-{
-    return UINT64_C(1) << (i % 64);
-}
-
-#define BIT_FUNCTIONS(what)                                                                    \
-    static inline bool is_##what(const chunk *c, size_t i)                                     \
-    {                                                                                          \
-        return touched(c, i) && c->map[i / 64].what & bit(i);                                  \
-    }                                                                                          \
-    static inline void set_##what(chunk *c, size_t i)                                          \
-    {                                                                                          \
-        if (!touched(c, i)) touch(c, i);                                                       \
-        c->map[i / 64].what |= bit(i);                                                         \
-    }                                                                                          \
-    static inline void clear_##what(chunk *c, size_t i)                                        \
-    {                                                                                          \
-        c->map[i / 64].what &= ~bit(i);                                                        \
-    }
-BIT_FUNCTIONS(used_start)
-BIT_FUNCTIONS(free_start)
-BIT_FUNCTIONS(free_end)
-#undef BIT_FUNCTIONS
-
-/* ---- bins -------------------------------------------------------------------------------- */
-
-/* Sizes below SUB have a bin each; then SUB bins between one power of two and the next. */
-static unsigned bin_of(size_t grains)
-{
-    if (grains < SUB) return (unsigned)grains;
-    unsigned log2 = 63u - (unsigned)__builtin_clzll(grains);
-    return (log2 - SUB_LOG2 + 1) * SUB + ((unsigned)(grains >> (log2 - SUB_LOG2)) & (SUB - 1));
-}
 
 /* The first bin from `from` on that holds a block; N_BINS if none. */
 static unsigned bin_next(const side *s, unsigned from)
@@ -139,11 +37,6 @@ static unsigned bin_next(const side *s, unsigned from)
         if (bits) return word * 64 + (unsigned)__builtin_ctzll(bits);
     }
     return N_BINS;
-}
-
-static inline size_t *end_size(free_block *b, size_t grains)
-{
-    return (size_t *)((char *)b + grains * GRAIN) - 1;
 }
 
 static void free_insert(chunk *c, size_t at, size_t grains)
@@ -219,7 +112,7 @@ static size_t head_bytes(size_t n)
     return (bytes + GRAIN - 1) / GRAIN * GRAIN;
 }
 
-/* Bytes of a chunk with room for a block of `grains`; false on overflow. The bitmaps take 24
+/* Bytes of a chunk with room for a block of `grains`; false on overflow. The maps take 32
  * bytes of 4096, so a chunk has less than a 64th more grains than the block, and those of two
  * pages. */
 static bool chunk_size(size_t *out, size_t grains)
@@ -417,6 +310,11 @@ bool ebb__arena_is_fixed(const ebb__arena *a)
     return a->fixed;
 }
 
+bool ebb__arena_fits(const ebb__arena *a, size_t bytes)
+{
+    return other_sides_find(a, NULL, (bytes + GRAIN - 1) / GRAIN) != NULL;
+}
+
 size_t ebb__arena_free_before(const ebb__arena *a, const void *p)
 {
     const chunk *c = chunk_of(a, p);
@@ -424,12 +322,73 @@ size_t ebb__arena_free_before(const ebb__arena *a, const void *p)
     return at > 0 && is_free_end(c, at - 1) ? ((const size_t *)p)[-1] * GRAIN : 0;
 }
 
-size_t ebb__arena_free_after(const ebb__arena *a, const void *p, size_t bytes)
+size_t ebb__arena_free_at(const ebb__arena *a, const void *p)
 {
     const chunk *c = chunk_of(a, p);
-    size_t end = (size_t)((const char *)p - c->grains) / GRAIN + (bytes + GRAIN - 1) / GRAIN;
-    if (end >= c->n_grains || !is_free_start(c, end)) return 0;
-    return ((const free_block *)(c->grains + end * GRAIN))->grains * GRAIN;
+    size_t at = (size_t)((const char *)p - c->grains) / GRAIN;
+    return at < c->n_grains && is_free_start(c, at) ? ((const free_block *)p)->grains * GRAIN
+                                                    : 0;
+}
+
+void **ebb__arena_word(const ebb__arena *a, const void *p)
+{
+    const chunk *c = chunk_of(a, p);
+    size_t at = (size_t)((const char *)p - c->grains) / GRAIN;
+    return at < c->n_grains && is_used_start(c, at) ? &c->map[at / 64].callers : NULL;
+}
+
+void *ebb__arena_next(const ebb__arena *a, const void *p)
+{
+    for (size_t i = chunk_above(a, p) - (chunk_above(a, p) > 0); i < a->n_chunks; i++) {
+        const chunk *c = a->chunks[i];
+        size_t n_words = (c->n_grains + 63) / 64;
+        size_t at = (const char *)p <= c->grains
+                        ? 0
+                        : (size_t)((const char *)p - c->grains + GRAIN - 1) / GRAIN;
+        for (size_t word = at / 64; word < n_words; word++) {
+            if (word >= c->low && word < c->high) word = c->high;
+            if (word >= n_words) break;
+            uint64_t bits = c->map[word].used_start;
+            if (word == at / 64) bits &= ~UINT64_C(0) << (at % 64);
+            if (bits) return c->grains + (word * 64 + (size_t)__builtin_ctzll(bits)) * GRAIN;
+        }
+    }
+    return NULL;
+}
+
+/* By address (Shell 1959): without memory of its own. */
+static void holes_sort(ebb__arena_hole *h, size_t n)
+{
+    static const size_t gaps[] = {301, 132, 57, 23, 10, 4, 1}; /* Ciura 2001 */
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+        for (size_t i = gaps[g]; i < n; i++) {
+            const ebb__arena_hole one = h[i];
+            size_t k = i;
+            for (; k >= gaps[g] && (uintptr_t)h[k - gaps[g]].at > (uintptr_t)one.at;
+                 k -= gaps[g])
+                h[k] = h[k - gaps[g]];
+            h[k] = one;
+        }
+}
+
+size_t ebb__arena_holes(const ebb__arena *a, ebb__arena_hole *out, size_t most)
+{
+    size_t n = 0;
+    for (int i = 0; i < N_SIDES; i++) {
+        const side *s = a->sides[i];
+        for (unsigned bin = N_BINS; s && bin-- > 0;) {
+            if (!s->filled[bin / 64]) bin &= ~63u;
+            for (free_block *b = s->bin[bin]; b && n < most; b = b->next)
+                out[n++] = (ebb__arena_hole){(char *)b, b->grains * GRAIN};
+        }
+    }
+    holes_sort(out, n);
+    return n;
+}
+
+void ebb__arena_claim(ebb__arena *a, void *hole)
+{
+    take(a, chunk_of(a, hole), hole, 0, ((free_block *)hole)->grains);
 }
 
 void *ebb__arena_slide(ebb__arena *a, void *p, size_t bytes)
@@ -511,64 +470,4 @@ size_t ebb__arena_chunk_bytes(const ebb__arena *a)
 size_t ebb__arena_used_bytes(const ebb__arena *a)
 {
     return a->used_grains * GRAIN;
-}
-
-/* ---- audit ------------------------------------------------------------------------------- */
-
-static const char *chunk_check(const chunk *c, size_t *n_free)
-{
-    size_t used = 0;
-    bool free_before = false;
-    for (size_t at = 0, end; at < c->n_grains; at = end) {
-        bool is_free = is_free_start(c, at);
-        if (is_free == is_used_start(c, at)) return "a grain starts no block, or two";
-        end = at + 1;
-        while (end < c->n_grains && !is_free_start(c, end) && !is_used_start(c, end)) {
-            if (!is_free && is_free_end(c, end)) return "a used block ends as a free one";
-            end = touched(c, end) ? end + 1 : c->high * 64;
-        }
-        if (is_free) {
-            free_block *b = (free_block *)(c->grains + at * GRAIN);
-            if (free_before) return "two free blocks touch";
-            if (b->grains != end - at || *end_size(b, b->grains) != b->grains)
-                return "a free block's size is wrong";
-            if (!is_free_end(c, end - 1)) return "a free block has no end";
-            if (*b->prev != b) return "a free block is not in a bin";
-            ++*n_free;
-        } else {
-            used += end - at;
-        }
-        free_before = is_free;
-    }
-    return used == c->used_grains ? NULL : "a chunk's used bytes are miscounted";
-}
-
-static const char *bins_check(const side *s, size_t *n_binned)
-{
-    for (unsigned bin = 0; bin < N_BINS; bin++) {
-        if (!(s->filled[bin / 64] & bit(bin)) != !s->bin[bin]) return "a bin's mark is wrong";
-        for (const free_block *b = s->bin[bin]; b; b = b->next, ++*n_binned)
-            if (bin_of(b->grains) != bin) return "a free block is in a wrong bin";
-    }
-    return NULL;
-}
-
-const char *ebb__arena_check(const ebb__arena *a)
-{
-    size_t bytes = 0, used = 0, n_free = 0, n_binned = 0;
-    for (size_t i = 0; i < a->n_chunks; i++) {
-        const chunk *c = a->chunks[i];
-        if (i && (uintptr_t)a->chunks[i - 1] >= (uintptr_t)c) return "chunks are out of order";
-        const char *fault = chunk_check(c, &n_free);
-        if (fault) return fault;
-        bytes += c->bytes;
-        used += c->used_grains;
-    }
-    for (int i = 0; i < N_SIDES; i++) {
-        const char *fault = a->sides[i] ? bins_check(a->sides[i], &n_binned) : NULL;
-        if (fault) return fault;
-    }
-    if (n_free != n_binned) return "a bin holds a block that is in no chunk";
-    if (bytes != a->chunk_bytes || used != a->used_grains) return "the totals are wrong";
-    return NULL;
 }

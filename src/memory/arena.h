@@ -30,9 +30,24 @@ size_t ebb__arena_room(const ebb__arena *a); /* of a fixed one: for blocks */
 bool ebb__arena_is_fixed(const ebb__arena *a);
 /* From the other end of what is free already, for what stays; align: a power of two >= 64. */
 void *ebb__arena_alloc_high(ebb__arena *a, size_t bytes, size_t align);
-/* Bytes of the free block directly before, after a used one; 0 where there is none. */
+bool ebb__arena_fits(const ebb__arena *a, size_t bytes); /* a free block serves as it is */
+/* Bytes of the free block directly before a used one, of that which begins at p; 0 where there
+ * is none. */
 size_t ebb__arena_free_before(const ebb__arena *a, const void *p);
-size_t ebb__arena_free_after(const ebb__arena *a, const void *p, size_t bytes);
+size_t ebb__arena_free_at(const ebb__arena *a, const void *p);
+/* The first used block at p or behind it; NULL: there is none. */
+void *ebb__arena_next(const ebb__arena *a, const void *p);
+/* A word of the caller's for each 4096 bytes, NULL at first, where a used block begins at p; else
+ * NULL. */
+void **ebb__arena_word(const ebb__arena *a, const void *p);
+/* The largest free blocks, `most` of them, in the order of addresses. */
+typedef struct ebb__arena_hole {
+    char *at;
+    size_t bytes;
+} ebb__arena_hole;
+size_t ebb__arena_holes(const ebb__arena *a, ebb__arena_hole *out, size_t most);
+/* A free block becomes a used one. */
+void ebb__arena_claim(ebb__arena *a, void *hole);
 /* Moves a used block with its content to the start of the free block before it, which then is
  * behind it; returns where it is. */
 void *ebb__arena_slide(ebb__arena *a, void *p, size_t bytes);

@@ -191,7 +191,7 @@ ebb_status ebb__value_reserve(ebb__value *v)
     if (v->phantom)
         v->data = ebb__nowhere();
     else
-        EBB_TRY(ebb__block_alloc(&v->data, v->ctx, v->bytes, v->kind, NULL));
+        EBB_TRY(ebb__block_alloc(&v->data, v->ctx, v->bytes, v->kind, ebb__big_of(v)));
     ebb__trace_made(v->ctx->memory, v);
     return EBB_OK;
 }

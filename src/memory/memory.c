@@ -168,7 +168,7 @@ static ebb_status budget_prepare(ebb__memory *m)
     atomic_init(&m->ledger_is_low, true);
     if (!budget || budget > most) return EBB_OK;
     if (m->owner->parent) {
-        ebb__arena_fix(m->arena, budget + budget / 128 + 4096);
+        ebb__arena_fix(m->arena, budget + budget / 120 + 4096);
         return EBB_OK;
     }
     if (!ebb__arena_fix(m->arena, budget)) return EBB_OK;
@@ -343,6 +343,8 @@ ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes)
 
 void ebb__list_insert(ebb__memory *m, ebb__big *b)
 {
+    ebb__place_enter(m, b);
+    if (b->prev) return;
     b->serial = ++m->serial;
     b->next = m->all;
     b->prev = &m->all;

@@ -35,6 +35,7 @@ struct ebb__big {
     ebb__big *work;         /* the next in the one work list it is in */
     ebb__big *gone;         /* the next in the list of those waiting for callbacks */
     ebb__big *next, **prev; /* all values of the memory that are not tiny */
+    void *beside, **beside_prev; /* those whose blocks begin in the same 4096 bytes */
     uint32_t n_gone;        /* times its bytes went without the callbacks having been made */
     atomic_uint n_needs;    /* of its uses, those by dropped values elsewhere */
     uint16_t locks;         /* it is not given up; under the mutex */
@@ -119,6 +120,7 @@ struct ebb__memory {
     atomic_uint left_now;      /* the operation that has run */
     atomic_size_t notes_bytes; /* tables of who learns from steps */
     uint64_t serial;
+    bool has_places; /* whose a block is can be found: compact.c */
     ebb__big *all;
     ebb__large *large;
     ebb__big *idle;    /* uses have become 0 */
@@ -220,7 +222,8 @@ ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes);
  * NULL, enters the list of all values with it. */
 ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind,
                             ebb__big *list);
-void ebb__list_insert(ebb__memory *m, ebb__big *b); /* under the mutex */
+/* Under the mutex: b, which has a block, enters the list of all, and is found by its block. */
+void ebb__list_insert(ebb__memory *m, ebb__big *b);
 /* Calls `each` under the mutex of every memory that ctx or a context below uses. */
 void ebb__memories_each(const ebb_context *ctx, void (*each)(void *user, ebb__memory *m),
                         void *user);
@@ -229,6 +232,21 @@ void ebb__memories_each(const ebb_context *ctx, void (*each)(void *user, ebb__me
  * without a record. free is called under the mutex. */
 void *ebb__table_alloc(ebb__memory *m, size_t bytes);
 void ebb__table_free(ebb__memory *m, void *p, size_t bytes);
+
+/* ---- compact.c, under the mutex: who has a block ------------------------------------------ */
+void ebb__place_set(ebb__memory *m, ebb__big *b);
+bool ebb__place_is_known(const ebb__memory *m, const ebb__big *b); /* as it is */
+static inline void ebb__place_enter(ebb__memory *m, ebb__big *b)
+{
+    if (m->has_places) ebb__place_set(m, b);
+}
+static inline void ebb__place_leave(ebb__big *b)
+{
+    if (!b->beside_prev) return;
+    *b->beside_prev = b->beside;
+    if (b->beside) ((ebb__big *)b->beside)->beside_prev = b->beside_prev;
+    b->beside_prev = NULL;
+}
 
 /* ---- settle.c, all under the mutex ------------------------------------------------------- */
 void ebb__settle(ebb__memory *m);

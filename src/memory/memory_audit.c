@@ -83,6 +83,7 @@ static void audit(void *user, ebb__memory *m)
         link = &b->next;
         if (b->value.ctx->memory != m) *fault = "a value is in the list of another memory";
         if (!*fault) *fault = value_check(&b->value);
+        if (!*fault && !ebb__place_is_known(m, b)) *fault = "a value is not found by its block";
         if (b->value.data && !b->value.external) bytes += b->value.bytes;
     }
     if (!*fault) *fault = ebb__mirror_check(m);

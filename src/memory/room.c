@@ -99,12 +99,19 @@ static bool block_take_above(void **p, ebb_context *ctx, size_t bytes, ebb_kind 
 /* Where all free bytes must be gathered from all over, most of memory moves for one block. What is
  * cheapest to miss now would have to go for the next blocks: given up a little ahead it leaves
  * holes nearer to each other. */
+enum { AT_ONCE = 8 };
+
 static bool hole_make(ebb__memory *m, size_t bytes)
 {
-    const size_t room = ebb__arena_room(m->arena), used = ebb__arena_used_bytes(m->arena);
+    const size_t room = ebb__arena_room(m->arena);
     if (ebb__compact(m, bytes, 2 * bytes)) return true;
-    if (room - used < bytes + room / 32 && ebb__evict_one(m, NULL, bytes)) return true;
-    return ebb__compact(m, bytes, SIZE_MAX) || ebb__evict_one(m, NULL, bytes);
+    int n = 0;
+    while (n < AT_ONCE && room - ebb__arena_used_bytes(m->arena) < bytes + room / 32 &&
+           ebb__evict_one(m, NULL, bytes))
+        n++;
+    if (n || ebb__compact(m, bytes, SIZE_MAX) || ebb__evict_one(m, NULL, bytes)) return true;
+    ebb__compact_all(m);
+    return ebb__arena_fits(m->arena, bytes);
 }
 
 bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, size_t align,

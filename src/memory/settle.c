@@ -33,6 +33,7 @@ static void gone_note(ebb__memory *m, ebb__big *b)
 void ebb__bytes_free(ebb__memory *m, ebb__value *v)
 {
     if (!v->external) {
+        ebb__place_leave(ebb__big_of(v));
         ebb__arena_free(m->arena, v->data, v->bytes);
         ebb__account_discharge(v->ctx->account, v->kind, v->bytes);
     }

@@ -147,6 +147,7 @@ static void bytes_move(ebb__memory *m, ebb__storage *s, ebb__big *fresh, const c
         from->done = NULL;
     }
     ebb__mirror_unused(m, ebb__big_of(old));
+    ebb__place_leave(ebb__big_of(old));
     old->data = NULL;
     old->state = EBB__VALUE_LOST;
     old->moved = true;
@@ -162,6 +163,8 @@ void ebb__storage_swap(ebb__storage *s, ebb__storage *own)
     unsigned n_maps = atomic_load_explicit(&s->n_maps, memory_order_relaxed);
     if (n_maps && !old->tiny) {
         EBB_ASSERT(old->bytes == fresh->bytes && !old->external && !fresh->external);
+        ebb__memory *m = old->ctx->memory;
+        ebb__memory_enter(m);
         unsigned char *x = old->data, *y = fresh->data;
         for (size_t i = 0; i < old->bytes; i++) {
             unsigned char byte = x[i];
@@ -170,6 +173,11 @@ void ebb__storage_swap(ebb__storage *s, ebb__storage *own)
         }
         old->data = y;
         fresh->data = x;
+        ebb__place_leave(ebb__big_of(old));
+        ebb__place_leave(ebb__big_of(fresh));
+        ebb__place_enter(m, ebb__big_of(old));
+        ebb__place_enter(m, ebb__big_of(fresh));
+        ebb__memory_leave_unchanged(m);
         atomic_fetch_sub_explicit(&old->pins, n_maps, memory_order_relaxed);
         atomic_fetch_add_explicit(&fresh->pins, n_maps, memory_order_relaxed);
     }
