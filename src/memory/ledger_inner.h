@@ -33,7 +33,8 @@ typedef struct ledger_val {
     uint32_t readers; /* first link of recs that read it; NONE */
     uint32_t slot;    /* awake: as a candidate; NONE */
     uint32_t mark, work, chain;
-    float label; /* of first_missing */
+    uint32_t passed[2]; /* the choice before which a walk downwards, upwards last came by */
+    float label;        /* of first_missing */
     uint16_t locks;
     uint8_t state, group;
     bool queued;  /* its uses have reached 0, which has yet to take effect */
@@ -71,7 +72,8 @@ struct ebb__ledger {
     uint32_t n_free_vals, n_free_recs, n_links; /* links: taken */
 
     bool awake;
-    uint32_t stamp; /* of the present walk */
+    uint32_t stamp;  /* of the present walk */
+    uint32_t choice; /* so many were made */
     uint32_t n_candidates, n_stale;
     /* Of candidates, by slot. A locked one's gain is negative. */
     uint32_t *slot_val;

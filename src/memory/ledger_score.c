@@ -4,7 +4,8 @@
  * Candidates are the resident vals with a recipe, in parallel arrays by slot, so that a
  * choice is one scan. A candidate's gain = weight * bytes^p / back^q changes when a val
  * around it comes, goes, or is needed; those it concerns are put on the stale list by a walk
- * over vals that are away, and are made anew before the next scan. Walks see the nearest
+ * over vals that are away, and are made anew before the next scan. Until then no walk need pass
+ * where one has: what it would find is stale. Walks see the nearest
  * WALK_MAX vals: what is further off keeps a sum in which that change counts for little.
  *
  * soonest(v) = min(own next use, soonest of needed vals away that v's readers make).
@@ -129,6 +130,13 @@ static bool is_by_staleness(const ebb__ledger *l, const ledger_val *v)
     return l->policy.horizon == EBB__HORIZON_STALE || v->soonest == EBB__NEXT_UNKNOWN;
 }
 
+/* Does a candidate's sum count what is made from it. */
+static bool is_around(const ebb__ledger *l, const ledger_val *v)
+{
+    return l->policy.back == EBB__BACK_AROUND ||
+           (l->policy.horizon == EBB__HORIZON_KNOWN && v->soonest == EBB__NEXT_UNKNOWN);
+}
+
 /* x^power for the powers a policy may have. */
 static double power(double x, float p)
 {
@@ -148,10 +156,7 @@ float ebb__ledger_gain_from_scratch(ebb__ledger *l, uint32_t val)
     } else if (l->policy.back != EBB__BACK_ONE) {
         walk w;
         walk_begin(&w, l);
-        bool around =
-            l->policy.back == EBB__BACK_AROUND ||
-            (l->policy.horizon == EBB__HORIZON_KNOWN && v->soonest == EBB__NEXT_UNKNOWN);
-        back = around ? cost_around(&w, val) : cost_above(&w, val);
+        back = is_around(l, v) ? cost_around(&w, val) : cost_above(&w, val);
     }
     double gain = (double)v->weight * power((double)v->bytes, l->policy.bytes_power) /
                   power(back + 1e-12, l->policy.cost_power);
@@ -215,48 +220,65 @@ static void stale_settle(ebb__ledger *l)
             l->slot_gain[v->slot] = ebb__ledger_gain_from_scratch(l, val);
     }
     l->n_stale = 0;
+    l->choice++;
 }
 
-/* Visited from val: a candidate is stale, a val away is passed through. */
-static void stale_reach(walk *w, uint32_t id)
+/* A walk from a val past others that are away to candidates. */
+typedef struct reach {
+    ebb__ledger *l;
+    uint32_t n;
+    uint32_t list[WALK_MAX];
+} reach;
+enum { DOWN, UP };
+
+static void reach_pass(reach *w, uint32_t id, int way)
 {
     ledger_val *v = &w->l->vals[id];
-    if (v->slot != NONE)
-        stale_add(w->l, id);
-    else if (is_away(v))
-        walk_push(w, id);
+    if (v->passed[way] == w->l->choice || w->n == WALK_MAX) return;
+    v->passed[way] = w->l->choice;
+    w->list[w->n++] = id;
 }
 
-static void stale_outputs(walk *w, uint32_t val)
+static void stale_outputs(reach *w, uint32_t val)
 {
-    const ebb__ledger *l = w->l;
+    ebb__ledger *l = w->l;
     for (uint32_t k = l->vals[val].readers; k != NONE; k = l->links[k].next) {
         const ledger_rec *r = &l->recs[l->links[k].rec];
         for (uint32_t o = 0; o < r->n_out; o++) {
             uint32_t out = l->links[r->first + r->n_in + o].val;
-            if (out != NONE) stale_reach(w, out);
+            if (out == NONE) continue;
+            if (l->vals[out].slot != NONE)
+                stale_add(l, out);
+            else if (is_away(&l->vals[out]))
+                reach_pass(w, out, DOWN);
         }
     }
 }
 
-static void stale_inputs(walk *w, uint32_t val)
+static void stale_inputs(reach *w, uint32_t val)
 {
-    const ebb__ledger *l = w->l;
+    ebb__ledger *l = w->l;
     if (l->vals[val].rec == NONE) return;
     const ledger_rec *r = &l->recs[l->vals[val].rec];
     for (uint32_t i = 0; i < r->n_in; i++) {
         uint32_t in = l->links[r->first + i].val;
-        if (in != NONE) stale_reach(w, in);
+        if (in == NONE) continue;
+        if (l->vals[in].slot == NONE) {
+            if (is_away(&l->vals[in])) reach_pass(w, in, UP);
+        } else if (is_around(l, &l->vals[in])) {
+            stale_add(l, in);
+        }
     }
 }
 
 void ebb__ledger_stale_below(ebb__ledger *l, uint32_t val)
 {
     if (l->policy.back == EBB__BACK_ONE || l->policy.back == EBB__BACK_OWN) return;
-    walk w;
-    walk_begin(&w, l);
+    reach w;
+    w.l = l;
+    w.n = 0;
     stale_outputs(&w, val);
-    for (uint32_t i = 0; i < w.n; i++) stale_outputs(&w, w.stack[i]);
+    for (uint32_t i = 0; i < w.n; i++) stale_outputs(&w, w.list[i]);
 }
 
 void ebb__ledger_stale_above(ebb__ledger *l, uint32_t val)
@@ -265,10 +287,11 @@ void ebb__ledger_stale_above(ebb__ledger *l, uint32_t val)
         l->policy.back == EBB__BACK_AROUND ||
         (l->policy.back == EBB__BACK_ABOVE && l->policy.horizon == EBB__HORIZON_KNOWN);
     if (!counts) return;
-    walk w;
-    walk_begin(&w, l);
+    reach w;
+    w.l = l;
+    w.n = 0;
     stale_inputs(&w, val);
-    for (uint32_t i = 0; i < w.n; i++) stale_inputs(&w, w.stack[i]);
+    for (uint32_t i = 0; i < w.n; i++) stale_inputs(&w, w.list[i]);
 }
 
 /* ---- soonest next uses ------------------------------------------------------------------- */
@@ -384,6 +407,7 @@ double ebb__ledger_next(ebb__ledger *l, uint32_t val)
 void ebb__ledger_wake(ebb__ledger *l)
 {
     l->awake = true;
+    l->choice++;
     l->n_stale = l->n_candidates = 0;
     for (uint32_t i = 0; i < l->vals_end; i++) {
         ledger_val *v = &l->vals[i];
@@ -420,7 +444,8 @@ static inline double key_of(const ebb__ledger *l, uint32_t slot, float p)
 {
     double coord = l->slot_coord[slot];
     double horizon = coord >= 0 ? coord - l->at : l->now + coord + 1;
-    horizon = fmin(fmax(horizon, 0), HORIZON_MAX);
+    horizon = horizon > 0 ? horizon : 0;
+    horizon = horizon < HORIZON_MAX ? horizon : HORIZON_MAX;
     return (double)l->slot_gain[slot] * power(horizon, p);
 }
 

@@ -32,16 +32,16 @@
 typedef struct ebb__big ebb__big;
 struct ebb__big {
     ebb__value value;
-    ebb__big *work;         /* the next in the one work list it is in */
-    ebb__big *gone;         /* the next in the list of those waiting for callbacks */
-    ebb__big *next, **prev; /* all values of the memory that are not tiny */
+    ebb__big *work;              /* the next in the one work list it is in */
+    ebb__big *gone;              /* the next in the list of those waiting for callbacks */
+    ebb__big *next, **prev;      /* all values of the memory that are not tiny */
     void *beside, **beside_prev; /* those whose blocks begin in the same 4096 bytes */
-    uint32_t n_gone;        /* times its bytes went without the callbacks having been made */
-    atomic_uint n_needs;    /* of its uses, those by dropped values elsewhere */
-    uint16_t locks;         /* it is not given up; under the mutex */
-    atomic_bool kept;  /* somebody has held it beyond a scope: it is not lost for a write */
-    bool forgone;      /* lost for a write, under a budget */
-    atomic_uint visit; /* the last search that came by */
+    uint32_t n_gone;     /* times its bytes went without the callbacks having been made */
+    atomic_uint n_needs; /* of its uses, those by dropped values elsewhere */
+    uint16_t locks;      /* it is not given up; under the mutex */
+    atomic_bool kept;    /* somebody has held it beyond a scope: it is not lost for a write */
+    bool forgone;        /* lost for a write, under a budget */
+    atomic_uint visit;   /* the last search that came by */
 #if EBB_CHECK >= 3
     uint64_t content; /* a hash of the bytes first given up; 0: none */
 #endif
