@@ -35,7 +35,7 @@ static double move_seconds_per_byte;
 typedef struct base {
     const zoo_model *model;
     zoo_run run;
-    size_t peak, pinned;
+    size_t peak, pinned, between; /* between: in use between steps, gradients apart */
     double first, step, forward, begun;
     ebb_iteration *iteration; /* a recorded step, of the largest peak */
     ebb_iteration_facts facts;
@@ -96,6 +96,7 @@ static ebb_status peak_find(base *b, zoo_run *run)
     EBB_TRY(steps_run(run, run->model->begin ? 8 : 1));
     ebb_stats_get(&s, run->ctx);
     b->peak = s.peak_bytes;
+    b->between = s.used_bytes;
     b->pinned = s.used_bytes + run->trained_bytes;
     return EBB_OK;
 }
@@ -159,9 +160,9 @@ static ebb_status base_open(base *b, const zoo_model *model)
     row(b, "step without a budget", 0, b->step * 1e3, "ms", 5, 0);
     row(b, "peak", 0, (double)b->peak / 1e6, "MB", 1, 0);
     row(b, "pinned", 0, (double)b->pinned / 1e6, "MB", 1, 0);
-    double room = (double)(b->peak - b->pinned);
-    row(b, "lower bound", 0, 1 - (double)(b->facts.peak_bytes - b->facts.lower_bound) / room,
-        "r", 1, 0);
+    /* What is there between steps and no operation reads comes on top of the iteration's. */
+    size_t beside = b->between - b->facts.outside_bytes;
+    row(b, "lower bound", 0, fmax(0, ratio_of(b, b->facts.lower_bound + beside)), "r", 1, 0);
     return EBB_OK;
 }
 

@@ -80,10 +80,11 @@ EBB_API bool ebb_is_dry_run(const ebb_context *ctx);
 
 typedef struct ebb_iteration_facts {
     int64_t n_operations, n_values;
-    double cost;        /* of all operations, once each */
-    size_t peak_bytes;  /* without a budget, each value gone when nobody can use it */
-    size_t lower_bound; /* bytes: below it no order of recomputation works */
-    uint64_t reserved[4];
+    double cost;          /* of all operations, once each */
+    size_t peak_bytes;    /* without a budget, each value gone when nobody can use it */
+    size_t lower_bound;   /* bytes: below it no order of recomputation works */
+    size_t outside_bytes; /* of values that come from outside the iteration, all together */
+    uint64_t reserved[3];
 } ebb_iteration_facts;
 /* Errors  EBB_E_MISUSE. */
 EBB_API EBB_NODISCARD ebb_status ebb_iteration_facts_get(ebb_iteration_facts *out,

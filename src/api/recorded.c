@@ -115,8 +115,12 @@ ebb_status ebb_iteration_facts_get(ebb_iteration_facts *out, const ebb_iteration
                                  .cost = p->cost,
                                  .peak_bytes = (size_t)p->peak,
                                  .lower_bound = (size_t)p->bottleneck};
-    for (uint32_t i = 0; i < p->n_steps; i++)
-        out->n_operations += p->steps[i].kind == EBB__STEP_RUN;
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        const ebb__step *s = &p->steps[i];
+        out->n_operations += s->kind == EBB__STEP_RUN;
+        for (uint32_t k = 0; s->kind == EBB__STEP_SOURCE && k < s->n_out; k++)
+            out->outside_bytes += (size_t)p->bytes[ebb__step_out(p, i)[k]];
+    }
     return EBB_OK;
 }
 

@@ -215,6 +215,19 @@ static ebb_status drops_put(ebb_recorder *r)
     return EBB_OK;
 }
 
+/* What was there before was there from the beginning, whenever it was first read. */
+static void constants_first(ebb__trace *t)
+{
+    uint32_t to = t->n_commands;
+    for (uint32_t from = t->n_commands; from-- > 0;) {
+        ebb__trace_command c = t->commands[from];
+        if (c.verb != EBB__TRACE_CALL || !t->ops[c.what].is_constant) t->commands[--to] = c;
+    }
+    for (uint32_t o = t->n_ops; o-- > 0;)
+        if (t->ops[o].is_constant)
+            t->commands[--to] = (ebb__trace_command){EBB__TRACE_CALL, o & EBB__TRACE_MAX};
+}
+
 static void recorder_free(ebb_recorder *r)
 {
     pthread_mutex_destroy(&r->mutex);
@@ -233,6 +246,7 @@ ebb_status ebb_recorder_end(ebb_iteration **iteration_out, ebb_recorder *recorde
     ebb_status s = EBB_OK;
     if (recorder->refused) s = ebb__fail(EBB_E_NOMEM, "no memory for all of the iteration");
     if (s == EBB_OK) s = drops_put(recorder);
+    if (s == EBB_OK) constants_first(&recorder->trace);
     if (s == EBB_OK && iteration_out)
         s = ebb__iteration_make(iteration_out, &recorder->trace);
     else
