@@ -83,7 +83,7 @@ typedef struct ebb_iteration_facts {
     double cost;          /* of all operations, once each */
     size_t peak_bytes;    /* without a budget, each value gone when nobody can use it */
     size_t lower_bound;   /* bytes: below it no order of recomputation works */
-    size_t outside_bytes; /* of values that come from outside the iteration, all together */
+    size_t outside_bytes; /* of values that are there before the first operation */
     uint64_t reserved[3];
 } ebb_iteration_facts;
 /* Errors  EBB_E_MISUSE. */

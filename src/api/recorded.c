@@ -118,7 +118,8 @@ ebb_status ebb_iteration_facts_get(ebb_iteration_facts *out, const ebb_iteration
     for (uint32_t i = 0; i < p->n_steps; i++) {
         const ebb__step *s = &p->steps[i];
         out->n_operations += s->kind == EBB__STEP_RUN;
-        for (uint32_t k = 0; s->kind == EBB__STEP_SOURCE && k < s->n_out; k++)
+        bool before = s->kind == EBB__STEP_SOURCE && !out->n_operations;
+        for (uint32_t k = 0; before && k < s->n_out; k++)
             out->outside_bytes += (size_t)p->bytes[ebb__step_out(p, i)[k]];
     }
     return EBB_OK;

@@ -2,7 +2,8 @@
  * went.
  *
  * A value is known by its address while it lives; each has one reference in the trace, given back
- * when its bytes go for good. Bytes that are given up because they can be made again go at that
+ * when its bytes go for good. What no operation of the iteration has made is a constant: from the
+ * beginning where it was there before, else from when it is first read. Bytes that are given up because they can be made again go at that
  * point of the trace, too, where nobody reads the value afterwards, which only the end shows.
  * Views cost nothing and are not recorded. Callbacks come from any thread.
  * SPDX-License-Identifier: MIT */
@@ -21,9 +22,9 @@ enum { NONE = UINT32_MAX };
 
 typedef struct entry {
     const ebb__value *value; /* NULL: free; see `gone` */
-    uint32_t tensor;
-    uint32_t dropped; /* in drops; NONE: has its bytes */
-    bool gone;        /* the place was used: searches go on */
+    uint32_t tensor;         /* NONE: made by no operation and not read yet */
+    uint32_t dropped;        /* in drops; NONE: has its bytes */
+    bool gone;               /* the place was used: searches go on */
 } entry;
 typedef struct drop {
     uint32_t command, tensor; /* tensor NONE: read again */
@@ -36,7 +37,8 @@ struct ebb_recorder {
     entry *entries; /* by address, open addressing; a power of two */
     size_t n_used, n_entries;
     ebb__array drops;
-    bool refused; /* memory was */
+    ebb__array before; /* ops: constants that were there before */
+    bool refused;      /* memory was */
 };
 
 /* ---- values ------------------------------------------------------------------------------ */
@@ -92,16 +94,20 @@ static bool value_add(ebb_recorder *r, const ebb__value *v, uint32_t tensor)
     return true;
 }
 
-/* The tensor of a value that is read; one that was there before becomes a constant. */
+/* The tensor of a value that is read; one that no operation has made becomes a constant. */
 static bool read_tensor(uint32_t *out, ebb_recorder *r, const ebb__value *v)
 {
-    entry *e = entry_find(r, v);
+    const entry *known = entry_find(r, v);
+    entry *e = known && known->tensor != NONE ? entry_find(r, v) : NULL;
     if (e) {
         if (e->dropped != NONE) ((drop *)r->drops.items)[e->dropped].tensor = NONE;
         e->dropped = NONE;
         *out = e->tensor;
         return true;
     }
+    const uint32_t op = r->trace.n_ops;
+    if (!known && ebb__array_push(&r->before, &ebb__allocator_libc, &op) != EBB_OK)
+        return false;
     return ebb__trace_constant(out, &r->trace, v->bytes) == EBB_OK && value_add(r, v, *out);
 }
 
@@ -150,6 +156,10 @@ static bool gone_put(ebb_recorder *r, const ebb__value *v)
 {
     entry *e = entry_find(r, v);
     if (!e) return true;
+    if (e->tensor == NONE) {
+        *e = (entry){.gone = true};
+        return true;
+    }
     const bool was_dropped = e->dropped != NONE; /* what came back since was for others' sake */
     bool is_dead = v->tiny || atomic_load_explicit(&v->uses, memory_order_relaxed) == 0;
     if (!is_dead && was_dropped) return true;
@@ -166,9 +176,10 @@ static bool gone_put(ebb_recorder *r, const ebb__value *v)
 static void on_memory(void *user, const ebb__memory_event *e)
 {
     ebb_recorder *r = user;
-    if (e->what != EBB__EVENT_GONE) return;
     pthread_mutex_lock(&r->mutex);
-    if (!r->refused) r->refused = !gone_put(r, e->value);
+    if (!r->refused && e->what == EBB__EVENT_GONE) r->refused = !gone_put(r, e->value);
+    if (!r->refused && e->what == EBB__EVENT_MADE && !entry_find(r, e->value))
+        r->refused = !value_add(r, e->value, NONE);
     pthread_mutex_unlock(&r->mutex);
 }
 
@@ -188,6 +199,7 @@ ebb_status ebb_recorder_begin(ebb_recorder **recorder_out, ebb_context *ctx)
     memset(r, 0, sizeof *r);
     r->ctx = ctx;
     r->drops.item_bytes = sizeof(drop);
+    r->before.item_bytes = sizeof(uint32_t);
     ebb__mutex_init(&r->mutex);
     ebb__trace_create(&r->trace, &ebb__allocator_libc);
     ebb__memory_set_trace(ctx, on_memory, r);
@@ -216,22 +228,28 @@ static ebb_status drops_put(ebb_recorder *r)
 }
 
 /* What was there before was there from the beginning, whenever it was first read. */
-static void constants_first(ebb__trace *t)
+static void constants_first(ebb_recorder *r)
 {
+    ebb__trace *t = &r->trace;
+    const uint32_t *op = r->before.items;
+    size_t n = r->before.n;
     uint32_t to = t->n_commands;
     for (uint32_t from = t->n_commands; from-- > 0;) {
         ebb__trace_command c = t->commands[from];
-        if (c.verb != EBB__TRACE_CALL || !t->ops[c.what].is_constant) t->commands[--to] = c;
+        if (n > 0 && c.verb == EBB__TRACE_CALL && c.what == op[n - 1])
+            n--;
+        else
+            t->commands[--to] = c;
     }
-    for (uint32_t o = t->n_ops; o-- > 0;)
-        if (t->ops[o].is_constant)
-            t->commands[--to] = (ebb__trace_command){EBB__TRACE_CALL, o & EBB__TRACE_MAX};
+    while (to-- > 0)
+        t->commands[to] = (ebb__trace_command){EBB__TRACE_CALL, op[to] & EBB__TRACE_MAX};
 }
 
 static void recorder_free(ebb_recorder *r)
 {
     pthread_mutex_destroy(&r->mutex);
     ebb__array_free(&r->drops, &ebb__allocator_libc);
+    ebb__array_free(&r->before, &ebb__allocator_libc);
     ebb__free(&ebb__allocator_libc, r->entries, r->n_entries * sizeof *r->entries);
     ebb__free(&ebb__allocator_libc, r, sizeof *r);
 }
@@ -246,7 +264,7 @@ ebb_status ebb_recorder_end(ebb_iteration **iteration_out, ebb_recorder *recorde
     ebb_status s = EBB_OK;
     if (recorder->refused) s = ebb__fail(EBB_E_NOMEM, "no memory for all of the iteration");
     if (s == EBB_OK) s = drops_put(recorder);
-    if (s == EBB_OK) constants_first(&recorder->trace);
+    if (s == EBB_OK) constants_first(recorder);
     if (s == EBB_OK && iteration_out)
         s = ebb__iteration_make(iteration_out, &recorder->trace);
     else
