@@ -35,10 +35,10 @@ static ebb_status custom_shape(ebb__call *c)
     ebb_dtype d[EBB__MAX_OUT + EBB__MAX_AUX] = {0};
     ebb_shape s[EBB__MAX_OUT + EBB__MAX_AUX];
     memset(s, 0, sizeof s);
-    uint32_t before = ebb__scope_fence();
-    ebb_status status = ebb__callback_status(custom->shape(d, s, c->in, c->attr), "shape");
+    ebb__fence before = ebb__scope_fence();
+    ebb_status status = custom->shape(d, s, c->in, c->attr);
     ebb__scope_unfence(before);
-    EBB_TRY(status);
+    EBB_TRY(ebb__callback_status(status, "shape"));
     for (int32_t k = 0; k < c->n_out + c->n_aux; k++) {
         c->out[k].dtype = d[k];
         c->out[k].shape = s[k];
@@ -48,7 +48,7 @@ static ebb_status custom_shape(ebb__call *c)
 
 static ebb_status custom_forward(const ebb__call *c)
 {
-    uint32_t before = ebb__scope_fence();
+    ebb__fence before = ebb__scope_fence();
     ebb_status status = custom_of(c->op)->forward(c->out, c->out + c->n_out, c->in, c->attr);
     ebb__scope_unfence(before);
     return ebb__callback_status(status, "forward");
@@ -56,9 +56,10 @@ static ebb_status custom_forward(const ebb__call *c)
 
 static void rule_call(ebb_vjp *v, ebb_status (*rule)(ebb_vjp *, const void *))
 {
-    uint32_t before = ebb__scope_fence();
-    ebb_status status = ebb__callback_status(rule(v, v->attr), "vjp");
+    ebb__fence before = ebb__scope_fence();
+    ebb_status status = rule(v, v->attr);
     ebb__scope_unfence(before);
+    status = ebb__callback_status(status, "vjp");
     if (status != EBB_OK && v->status == EBB_OK) v->status = status;
 }
 

@@ -68,7 +68,7 @@ static ebb_status tensors_make(check *k, bool as_leaves)
 
 static ebb_status call(ebb_tensor **out, check *k)
 {
-    uint32_t before = ebb__scope_fence();
+    ebb__fence before = ebb__scope_fence();
     ebb_scope scope = ebb_scope_begin(0, NULL); /* the fence closes what the function opens */
     ebb_tensor *y = scope.id ? k->fn(k->user, k->tensor, k->n_inputs) : NULL;
     y = y ? ebb_escape(scope, y) : NULL;

@@ -52,8 +52,10 @@ static ebb_status hook_call(ebb__backward *b, ebb__hook *h, ebb__grad_total *tot
     ebb_status status = given ? EBB_OK : ebb_error_status();
     if (given) {
         const char *outer = ebb__error_op_set(h->name[0] ? h->name : "a hook");
-        uint32_t before = ebb__scope_fence();
-        status = ebb__callback_status(h->fn(h->user, &g), "a hook");
+        ebb__fence before = ebb__scope_fence();
+        status = h->fn(h->user, &g);
+        ebb__at(before.file, before.line);
+        status = ebb__callback_status(status, "a hook");
         if (status == EBB_OK && g != given) status = replacement_check(g, *total);
         if (status == EBB_OK && g != given) g = ebb_keep(g);
         ebb__scope_unfence(before);

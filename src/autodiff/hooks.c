@@ -28,7 +28,7 @@ static ebb__hooks *hooks_of(const ebb_context *root)
 static void hook_free(ebb__hook *h)
 {
     if (h->done) {
-        uint32_t before = ebb__scope_fence();
+        ebb__fence before = ebb__scope_fence();
         h->done(h->user);
         ebb__scope_unfence(before);
     }

@@ -266,8 +266,10 @@ static ebb_status run_write(const job *j)
     ebb_view x;
     ebb__layout_unpack(&x, j->x->layout, NULL);
     if (overlaps_itself(&x))
-        return ebb__fail(EBB_E_MISUSE, "elements of x share bytes (it was expanded): a write "
-                                       "into it has no meaning");
+        return ebb__fail(
+            EBB_E_MISUSE,
+            "elements of x share bytes (it was expanded, or its windows overlap): a "
+            "write into it has no meaning");
     bool done = false;
     ebb_status status = is_direct(j) ? write_direct(j, &done) : EBB_OK;
     if (status != EBB_OK || done) return status;

@@ -216,15 +216,14 @@ static void cosine_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, 
     if (v->status != EBB_OK) return;
     ebb_axes along = {.n = 1, .axis = {axis}};
     ebb_tensor *x[2], *size[2];
-    ebb_dtype d = ebb_dtype_of(in[0]), wide = EBB_F32;
     for (int32_t i = 0; i < n_in; i++) {
-        x[i] = ebb__dtype_is_half(d) ? EBB_EMIT(v, cast, &wide, in[i]) : in[i];
+        x[i] = ebb__rule_wide(v, in[i]);
         if (!ebb__shape_equal(i ? &b : &a, &s)) x[i] = EBB_EMIT(v, expand, &s, x[i]);
         size[i] = EBB_EMIT(v, clamp, bounds, EBB_EMIT(v, norm_2, &along, x[i]));
     }
     ebb_tensor *dot = ebb__rule_sum(v, ebb__rule_mul(v, x[0], x[1]), along);
     ebb_tensor *y = EBB_EMIT(v, div, NULL, EBB_EMIT(v, div, NULL, dot, size[0]), size[1]);
-    out[0] = ebb__dtype_is_half(d) ? EBB_EMIT(v, cast, &d, y) : y;
+    out[0] = ebb__rule_narrow(v, y, ebb_dtype_of(in[0]));
 }
 
 const ebb_op ebb__op_cosine_similarity = {

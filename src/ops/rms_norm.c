@@ -249,10 +249,12 @@ static void response_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in
         out[0] = EBB_EMIT(v, clone, NULL, in[0]);
         return;
     }
-    ebb_tensor *mean = channel_means(v, EBB_EMIT(v, square, NULL, in[0]), &x, a->size);
+    ebb_tensor *wide = ebb__rule_wide(v, in[0]);
+    ebb_tensor *mean = channel_means(v, EBB_EMIT(v, square, NULL, wide), &x, a->size);
     double alpha = a->alpha != 0 ? a->alpha : 1e-4, power = -(a->beta != 0 ? a->beta : 0.75);
     mean = ebb__rule_shift(v, ebb__rule_scale(v, mean, alpha), a->k != 0 ? a->k : 1);
-    out[0] = ebb__rule_mul(v, in[0], EBB_EMIT(v, pow_scalar, &power, mean));
+    ebb_tensor *y = ebb__rule_mul(v, wide, EBB_EMIT(v, pow_scalar, &power, mean));
+    out[0] = ebb__rule_narrow(v, y, ebb_dtype_of(in[0]));
 }
 
 const ebb_op ebb__op_local_response_norm = {

@@ -58,6 +58,17 @@ static inline ebb_tensor *ebb__rule_zeros(ebb_vjp *v, ebb_dtype dtype, ebb_shape
     attr.shape = shape;
     return ebb__emit(v, &ebb__op_zeros, &attr, 0, NULL);
 }
+/* 16-bit floats as f32, for formulas on whose way they overflow; others as they are. */
+static inline ebb_tensor *ebb__rule_wide(ebb_vjp *v, ebb_tensor *x)
+{
+    ebb_dtype wide = EBB_F32;
+    return x && ebb__dtype_is_half(ebb_dtype_of(x)) ? EBB_EMIT(v, cast, &wide, x) : x;
+}
+/* The way back: y in the dtype of what was given. */
+static inline ebb_tensor *ebb__rule_narrow(ebb_vjp *v, ebb_tensor *y, ebb_dtype d)
+{
+    return y && ebb_dtype_of(y) != d ? EBB_EMIT(v, cast, &d, y) : y;
+}
 /* sum(x * y) over everything: a scalar. */
 static inline ebb_tensor *ebb__rule_dot(ebb_vjp *v, ebb_tensor *x, ebb_tensor *y)
 {

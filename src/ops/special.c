@@ -141,7 +141,7 @@ static double polygamma_of(int64_t n, double x)
 {
     const double s = (double)n + 1, sign = n % 2 ? 1 : -1, whole = floor(x);
     double sum;
-    if (x != x) return x;
+    if (x != x || x == -INFINITY) return NAN;
     if (x > 0) {
         sum = x == INFINITY ? 0 : hurwitz(s, x);
     } else if (x == whole) {

@@ -43,9 +43,17 @@ static void acos_vjp(ebb_vjp *v)
 {
     ebb__give(v, 0, EBB_EMIT(v, neg, NULL, with_square(v, &ebb__op_rsqrt, 1, -1)));
 }
+/* sqrt(1 + x^2) where x^2 overflows, too: in 16 bits from 256 on. */
+static ebb_tensor *one_and(ebb_vjp *v)
+{
+    double one = 1;
+    ebb_tensor *x = ebb__in(v, 0);
+    return EBB_EMIT(v, hypot, NULL, x, EBB_EMIT(v, full_like, &one, x));
+}
 static void atan_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, with_square(v, &ebb__op_reciprocal, 1, 1));
+    ebb_tensor *r = one_and(v), *part = EBB_EMIT(v, div, NULL, ebb__grad(v, 0), r);
+    ebb__give(v, 0, EBB_EMIT(v, div, NULL, part, r));
 }
 static void sinh_vjp(ebb_vjp *v)
 {
@@ -59,11 +67,16 @@ static void cosh_vjp(ebb_vjp *v)
 }
 static void asinh_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, with_square(v, &ebb__op_rsqrt, 1, 1));
+    ebb__give(v, 0, EBB_EMIT(v, div, NULL, ebb__grad(v, 0), one_and(v)));
 }
+/* sqrt(x - 1) sqrt(x + 1) does not overflow, and is exact near 1. */
 static void acosh_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, with_square(v, &ebb__op_rsqrt, -1, 1));
+    ebb_tensor *part = ebb__grad(v, 0);
+    for (int s = -1; s <= 1; s += 2)
+        part = ebb__rule_mul(v, part,
+                             EBB_EMIT(v, rsqrt, NULL, ebb__rule_shift(v, ebb__in(v, 0), s)));
+    ebb__give(v, 0, part);
 }
 static void atanh_vjp(ebb_vjp *v)
 {

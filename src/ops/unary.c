@@ -145,11 +145,13 @@ static void exp2_vjp(ebb_vjp *v)
 }
 static void log2_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, div, NULL, ebb__grad(v, 0), times(v, ebb__in(v, 0), ln_2)));
+    ebb_tensor *part = EBB_EMIT(v, div, NULL, ebb__grad(v, 0), ebb__in(v, 0));
+    ebb__give(v, 0, times(v, part, 1 / ln_2));
 }
 static void log10_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, div, NULL, ebb__grad(v, 0), times(v, ebb__in(v, 0), ln_10)));
+    ebb_tensor *part = EBB_EMIT(v, div, NULL, ebb__grad(v, 0), ebb__in(v, 0));
+    ebb__give(v, 0, times(v, part, 1 / ln_10));
 }
 
 EBB_UNARY(exp2, ebb__shape_floats, OUT, exp2_vjp, "out = 2^x.", {-2, 2, 0})

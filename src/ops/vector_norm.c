@@ -221,9 +221,11 @@ static void norm_compose(ebb_vjp *v, ebb_tensor **out, ebb_tensor *const *in, in
             k->p > 0 ? EBB_EMIT(v, amax, &k->axes, size) : EBB_EMIT(v, amin, &k->axes, size);
     } else {
         double root = 1 / k->p;
+        x = ebb__rule_wide(v, x);
         ebb_tensor *total = EBB_EMIT(v, sum, &k->axes, EBB_EMIT(v, abs_pow, &k->p, x));
         out[0] = EBB_EMIT(v, abs_pow, &root, total);
         if (k->p < 0) out[0] = poles(v, out[0], total, x, &k->axes);
+        out[0] = ebb__rule_narrow(v, out[0], d);
     }
 }
 

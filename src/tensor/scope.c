@@ -154,17 +154,19 @@ void ebb_scope_end(ebb_scope scope)
     scopes_pop_to(depth - 1);
 }
 
-uint32_t ebb__scope_fence(void)
+ebb__fence ebb__scope_fence(void)
 {
-    uint32_t before = stack.floor;
+    ebb__fence before = {.floor = stack.floor};
+    ebb__site_get(&before.file, &before.line);
     stack.floor = stack.n_scopes;
     return before;
 }
 
-void ebb__scope_unfence(uint32_t before)
+void ebb__scope_unfence(ebb__fence before)
 {
     scopes_pop_to(stack.floor); /* what a callback left open */
-    stack.floor = before;
+    stack.floor = before.floor;
+    ebb__at(before.file, before.line);
 }
 
 ebb_status ebb__scope_required(void)

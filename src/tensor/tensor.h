@@ -166,9 +166,14 @@ bool ebb__scope_take(ebb__slot *s);
 /* ebb_release of a handle known to be good; NULL is ignored. */
 void ebb__tensor_release(ebb_tensor *t);
 /* Around a user's callback: it may not end scopes that were open before, and those it leaves open
- * are closed. Gives back what _unfence wants. */
-uint32_t ebb__scope_fence(void);
-void ebb__scope_unfence(uint32_t before);
+ * are closed; and the caller's line, which calls within set anew, is again what it was. */
+typedef struct ebb__fence {
+    uint32_t floor;
+    int32_t line;
+    const char *file;
+} ebb__fence;
+ebb__fence ebb__scope_fence(void);
+void ebb__scope_unfence(ebb__fence before);
 /* The thread's open scopes, the outermost first: once without a slot (is_first), then each live
  * handle that it owns. */
 void ebb__scopes_each(void (*each)(void *user, const ebb_site *site, bool is_first,

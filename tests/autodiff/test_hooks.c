@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "support/fixture.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct seen {
@@ -363,6 +364,37 @@ static void hooks_left_at_the_end_of_the_context_are_let_go(void **state)
     assert_int_equal(s.n_done, 2);
 }
 
+static ebb_status cast_to_f32(void *user, ebb_tensor **grad)
+{
+    (void)user;
+    *grad = ebb_cast(*grad, EBB_F32); /* sets a line of its own */
+    return ebb_check(*grad);
+}
+
+static ebb_status work_then_fail(void *user, ebb_tensor **grad)
+{
+    (void)user;
+    EBB_TRY(ebb_check(ebb_exp(*grad)));
+    return EBB_E_RANGE;
+}
+
+static void what_fails_after_a_hook_names_the_line_of_the_backward(void **state)
+{
+    ebb_context *ctx = *state;
+    ebb_hook_fn hooks[] = {cast_to_f32, work_then_fail};
+    for (int k = 0; k < 2; k++) {
+        EBB_SCOPE(scope);
+        char line[64];
+        ebb_tensor *x = leaf_scalar(ctx, 2), *y = ebb_exp(x);
+        assert_ok(ebb_hook_add(NULL, y, hooks[k], NULL, NULL));
+        y = ebb_mul(y, y);
+        snprintf(line, sizeof line, "test_hooks.c:%d: ", __LINE__ + 1);
+        assert_int_equal(ebb_backward(y, NULL), k ? EBB_E_RANGE : EBB_E_DTYPE);
+        assert_non_null(strstr(ebb_error_message(), line));
+        ebb_error_clear();
+    }
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -384,6 +416,7 @@ int main(void)
         T(hooks_of_one_output_do_not_see_the_others),
         T(many_hooks_are_found_again),
         T(hooks_left_at_the_end_of_the_context_are_let_go),
+        T(what_fails_after_a_hook_names_the_line_of_the_backward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,8 @@ static bool saves(const harness_case *c, int32_t input)
     return needed;
 }
 
-/* Composed operations keep what theirs keep; a list's own are told apart by the engine alone. */
+/* Composed operations keep what theirs keep; a list's own are told apart by the engine alone: see
+ * write_does_no_harm. */
 static bool simple(const harness_case *c)
 {
     return c->op->vjp && !c->op->compose && !(c->op->flags & EBB_OP_VARIADIC_IN);
@@ -129,11 +130,48 @@ static const char *write_is_noticed(const harness_case *c, int32_t input)
     return fault;
 }
 
+/* Of a formula or a list: what it keeps is not told, so a write is refused by its name or changes no
+ * gradient. */
+static const char *write_does_no_harm(const harness_case *c, int32_t input)
+{
+    EBB_SCOPE(scope);
+    trial t;
+    harness_results want, got;
+    if (trial_run(&t, c) != EBB_OK) return ebb_error_message();
+    if (t.n_roots == 0) return NULL;
+    const ebb_backward_options keep = {.keep_graph = true};
+    if (ebb_backward_from(t.root, t.seed, t.n_roots, &keep) != EBB_OK ||
+        read_grads(&want, &t) != EBB_OK)
+        return ebb_error_message();
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (!want.value[i].absent && ebb_clear_grad(t.in[i]) != EBB_OK)
+            return ebb_error_message();
+    {
+        EBB_NO_GRAD(quiet);
+        if (ebb_zero_(t.in[input]) != EBB_OK) return ebb_error_message();
+    }
+    ebb_status status = ebb_backward_from(t.root, t.seed, t.n_roots, NULL);
+    const char *fault = NULL;
+    if (status == EBB_E_GRAPH && strstr(ebb_error_message(), "was written to by zero_")) {
+        n_refused++;
+    } else if (status != EBB_OK || read_grads(&got, &t) != EBB_OK) {
+        fault = verdict("input %d was written: %s", input, ebb_error_message());
+    } else {
+        fault = harness_compare("an input was written, not noticed", &got, &want, 0);
+        harness_results_free(&got);
+    }
+    ebb_error_clear();
+    harness_results_free(&want);
+    n_checked++;
+    return fault;
+}
+
 static const char *writes_are_noticed(const harness_case *c)
 {
     const char *fault = NULL;
-    for (int32_t i = 0; simple(c) && i < c->n_in && !fault; i++)
-        if (!c->in[i].absent && c->in[i].n > 0) fault = write_is_noticed(c, i);
+    for (int32_t i = 0; i < c->n_in && !fault; i++)
+        if (!c->in[i].absent && c->in[i].n > 0)
+            fault = simple(c) ? write_is_noticed(c, i) : write_does_no_harm(c, i);
     return fault;
 }
 
