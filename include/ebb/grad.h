@@ -13,7 +13,9 @@ typedef struct ebb_backward_options {
     bool keep_graph;       /* nothing is consumed: backward may run again */
     bool commit_each_leaf; /* add each leaf's total to its slot as it completes, not at the end
                             */
-    ebb_params *only;      /* gradients of these parameters only */
+    bool check_finite; /* E_RANGE where an operation, given finite gradients, gives a NaN or an
+                          infinity: names it (with record_sites its line). For searching: slow */
+    ebb_params *only;  /* gradients of these parameters only */
     uint64_t reserved[4];
 } ebb_backward_options;
 
@@ -40,6 +42,7 @@ typedef struct ebb_grad_options {
     bool keep_graph;
     bool create_graph; /* the results carry history; implies keep_graph */
     bool allow_unused; /* an input without a path gives EBB_NONE instead of E_GRAPH */
+    bool check_finite; /* as in ebb_backward_options */
     uint64_t reserved[4];
 } ebb_grad_options;
 /* Gradients of the roots with respect to chosen inputs, leaves or not; slots are untouched.
@@ -100,6 +103,10 @@ typedef struct ebb_gradcheck_report {
     double analytic, numeric;
     double error; /* 1: as far off as is allowed */
     int64_t n_compared;
+    /* It is off by less than what rounding alone makes of such differences: cancellation in the function,
+     * nothing is said about the gradient. */
+    bool is_ill_conditioned;
+    double uncertainty; /* then: of numeric, by rounding; else 0 */
     uint64_t reserved[4];
 } ebb_gradcheck_report;
 /* A function of tensors: f64 ones are leaves or (where differences are taken) untracked, others are
@@ -110,8 +117,9 @@ typedef ebb_tensor *(*ebb_function)(void *user, ebb_tensor *const *inputs, int64
  *   report  filled where a comparison was made, whatever came of it; NULL if not wanted
  *   inputs  borrowed and unchanged; the f64 ones are checked, at least one is
  *
- * Errors  E_RANGE a gradient is wrong: the message names input, element and both values; or two
- *         calls with the same inputs differ; E_DTYPE an f32 input, a result that is not f64;
+ * Errors  E_RANGE a gradient is wrong: the message names input, element and both values (or says that
+ *         they are ill-conditioned, and that nothing was found wrong beside); or two calls with
+ *         the same inputs differ; E_DTYPE an f32 input, a result that is not f64;
  *         the function's own; as ebb_grad. */
 EBB_API EBB_NODISCARD ebb_status ebb_gradcheck(ebb_gradcheck_report *report, ebb_function fn,
                                                void *user, ebb_tensor *const *inputs,

@@ -61,6 +61,7 @@ static ebb_status backward(ebb__backward_args *a, const ebb_backward_options *o)
     EBB_TRY(ebb__reserved_check("", o->reserved, sizeof o->reserved / sizeof *o->reserved));
     a->keep_graph = o->keep_graph;
     a->commit_each_leaf = o->commit_each_leaf;
+    a->check_finite = o->check_finite;
     if (!o->only) return ebb__backward_run(a);
     leaf_set set;
     EBB_TRY(leaf_set_make(&set, o->only));
@@ -115,6 +116,7 @@ ebb_status ebb__grad_run(ebb_tensor **grads_out, const ebb__backward_args *given
     a.keep_graph = o->keep_graph;
     a.create_graph = o->create_graph;
     a.allow_unused = o->allow_unused;
+    a.check_finite = o->check_finite;
     return ebb__backward_run(&a);
 }
 

@@ -133,7 +133,8 @@ static ebb_status leaf_make(ebb__slot *s)
 {
     ebb_dtype d = (ebb_dtype)s->layout->dtype;
     if (!ebb__dtype_is_float(d))
-        return ebb__fail(EBB_E_DTYPE, "a tensor of %s cannot want a gradient, floating ones can",
+        return ebb__fail(EBB_E_DTYPE,
+                         "a tensor of %s cannot want a gradient, floating ones can",
                          ebb_dtype_name(d));
     ebb__leaf *leaf = ebb__pool_alloc(s->ctx->pool, sizeof *leaf);
     if (!leaf) return ebb_error_status();

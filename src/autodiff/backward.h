@@ -48,6 +48,9 @@ ebb_tensor *ebb__promote(ebb_tensor *t, const ebb_op *op, int32_t i, ebb_dtype d
 ebb_status ebb__promote_all(ebb_tensor **out, const ebb_op *op, ebb_tensor *const *in,
                             int32_t n_in);
 
+/* Whether a gradient has neither NaN nor infinities; nothing is known of it in a dry run. */
+ebb_status ebb__finite_check(bool *finite, ebb_tensor *g);
+
 /* ---- one rule of a backward -------------------------------------------------------------- */
 typedef struct ebb__backward ebb__backward;
 /* Runs the rule of node i of the walk: gradients go to the walk's accumulators. */

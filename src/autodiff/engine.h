@@ -51,7 +51,7 @@ typedef struct ebb__backward_args {
     ebb_tensor *const *inputs; /* NULL: into the leaves' slots */
     int64_t n_inputs;
     ebb_tensor **grads_out;
-    bool keep_graph, create_graph, allow_unused, commit_each_leaf;
+    bool keep_graph, create_graph, allow_unused, commit_each_leaf, check_finite;
     bool (*only)(void *user, void *leaf_payload); /* leaves wanted; NULL: all */
     void *user;
 } ebb__backward_args;

@@ -15,6 +15,7 @@ typedef struct rule {
     const ebb__graph_target *target; /* of the node's tracked parents, in order */
     uint32_t declared;               /* what the inputs that want a gradient declare to read */
     int32_t seen_input, seen_edge; /* the edge of the input asked for last: rules go in order */
+    bool checks_finite;            /* what it gives must be finite: what it was given is */
 } rule;
 
 static void *sticky(ebb_vjp *v, ebb_status s)
@@ -174,6 +175,35 @@ static bool same_dims(const ebb__layout *a, const ebb__layout *b)
     return true;
 }
 
+/* False, and the rule has failed, where it is not. */
+static bool given_is_finite(rule *r, int32_t i, ebb_tensor *g)
+{
+    bool finite;
+    char text[160];
+    const ebb_op *op = r->vjp.op;
+    const char *name = op->arg[i < op->n_in ? i : op->n_in - 1];
+    ebb_status status = ebb__finite_check(&finite, g);
+    if (status == EBB_OK && !finite)
+        status = ebb__fail(EBB_E_RANGE,
+                           "the gradient that %s gives its input %d%s%s%s is not finite, all "
+                           "that came to it was",
+                           ebb__record_text(text, sizeof text, r->record), (int)i,
+                           name ? " (" : "", name ? name : "", name ? ")" : "");
+    if (status != EBB_OK) sticky(&r->vjp, status);
+    return status == EBB_OK;
+}
+
+/* Whether what comes to the rule is finite. */
+static ebb_status came_finite(rule *r)
+{
+    r->checks_finite = true;
+    for (int32_t k = 0; k < r->vjp.n_out && r->checks_finite; k++) {
+        ebb_tensor *g = r->b->total[r->b->first_out[r->i] + k];
+        if (g) EBB_TRY(ebb__finite_check(&r->checks_finite, g));
+    }
+    return EBB_OK;
+}
+
 static void rule_give(ebb_vjp *v, int32_t i, ebb_tensor *g)
 {
     rule *r = (rule *)v;
@@ -208,6 +238,7 @@ static void rule_give(ebb_vjp *v, int32_t i, ebb_tensor *g)
         g = ebb__emit(v, v->ctx->engine->sum_to, &want, 1, &g);
         if (!g) return;
     }
+    if (r->checks_finite && !given_is_finite(r, i, g)) return;
     ebb__backward *b = r->b;
     ebb__grad_total *total =
         t.node >= 0 ? &b->total[b->first_out[t.node] + t.output] : ebb__leaf_total(b, t.leaf);
@@ -258,9 +289,10 @@ ebb_status ebb__rule_run(ebb__backward *b, int64_t i)
         ebb_scope_end(scope);
         return refused;
     }
-    if (b->create_graph && op->vjp_composed)
+    if (b->args->check_finite) r.vjp.status = came_finite(&r);
+    if (r.vjp.status == EBB_OK && b->create_graph && op->vjp_composed)
         op->vjp_composed(&r.vjp);
-    else
+    else if (r.vjp.status == EBB_OK)
         op->vjp(&r.vjp);
     ebb_scope_end(scope);
     return r.vjp.status;

@@ -3,6 +3,7 @@
  * Block base + i of the context's generator makes elements 4 i to 4 i + 3 in f32 (one word
  * each) and 2 i, 2 i + 1 in f64 (two words each): results do not depend on threads.
  * SPDX-License-Identifier: MIT */
+#include "base/half.h"
 #include "base/philox.h"
 #include "ops/operand.h"
 #include "ops/parallel.h"
@@ -103,7 +104,8 @@ static ebb_status random_float_shape(ebb__call *c)
 {
     ebb_dtype d = ((const bernoulli_attr *)c->attr)->dtype;
     if (!ebb__dtype_is_float(d))
-        return ebb__fail(EBB_E_DTYPE, "dtype must be f32 or f64, it is %s", ebb_dtype_name(d));
+        return ebb__fail(EBB_E_DTYPE, "dtype must be a floating one, it is %s",
+                         ebb_dtype_name(d));
     return random_shape(c);
 }
 
@@ -125,26 +127,51 @@ static ebb_status uniform_shape(ebb__call *c)
     return random_float_shape(c);
 }
 
-/* Rounding may reach high, which is excluded; low == high gives low. */
+/* The 16-bit float below x, in a type whose infinities are where its exponent is all ones. */
+static double half_below(double x, ebb_dtype d)
+{
+    uint16_t bits = d == EBB_F16 ? ebb__f16_of_float((float)x) : ebb__bf16_of_float((float)x);
+    for (;;) {
+        double y = d == EBB_F16 ? ebb__f16_to_float(bits) : ebb__bf16_to_float(bits);
+        if (y < x) return y;
+        bits = (uint16_t)((bits & 0x7fff) == 0 ? 0x8001 : bits + (bits & 0x8000 ? 1 : -1));
+    }
+}
+
+/* The largest number of the type below high, which is excluded: rounding may reach it. low where
+ * there is none from low on. */
+static double uniform_end(const uniform_attr *a)
+{
+    double end;
+    if (a->dtype == EBB_F64)
+        end = nextafter(a->high, -INFINITY);
+    else if (a->dtype != EBB_F32)
+        end = half_below(a->high, a->dtype);
+    else
+        end = (float)a->high < a->high ? (float)a->high : nextafterf((float)a->high, -INFINITY);
+    return end < a->low ? a->low : end;
+}
+
 static void uniform_piece(const ebb_view *out, int64_t at, int64_t count, const uint32_t *word,
                           const void *attr)
 {
     const uniform_attr *a = attr;
-    double width = a->high - a->low;
+    /* A width that overflows is taken in two halves. */
+    double width = a->high - a->low, more = 0, end = uniform_end(a);
+    if (isinf(width)) width = more = a->high / 2 - a->low / 2;
     if (out->dtype == EBB_F64) {
         double *to = (double *)out->data + at;
         for (int64_t i = 0; i < count; i++) {
-            double value = a->low + width * unit_f64(word + 2 * i);
-            to[i] = value < a->high    ? value
-                    : a->low < a->high ? nextafter(a->high, a->low)
-                                       : a->low;
+            double u = unit_f64(word + 2 * i), value = a->low + width * u + more * u;
+            to[i] = value < end ? value : end;
         }
         return;
     }
-    float *to = (float *)out->data + at, high = (float)a->high, low = (float)a->low;
+    float *to = (float *)out->data + at, last = (float)end;
     for (int64_t i = 0; i < count; i++) {
-        float value = (float)(a->low + width * ((double)(word[i] >> 8) * 0x1p-24));
-        to[i] = value < high ? value : low < high ? nextafterf(high, low) : low;
+        double u = (double)(word[i] >> 8) * 0x1p-24;
+        float value = (float)(a->low + width * u + more * u);
+        to[i] = value < last ? value : last;
     }
 }
 

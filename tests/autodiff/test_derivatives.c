@@ -166,6 +166,66 @@ static void a_wrong_gradient_is_named_with_both_values(void **state)
     assert_true(r.error > 1);
 }
 
+/* t e + (t - t e) with e = exp(t) is t, but of numbers 10^20 times as large: 0 or an ulp of these. */
+static ebb_tensor *cancelling(void *user, ebb_tensor *const *in, int64_t n)
+{
+    (void)user, (void)n;
+    ebb_tensor *t = ebb_mul_scalar(in[0], 100), *te = ebb_mul(t, ebb_exp(t));
+    return ebb_add(te, ebb_sub(t, te));
+}
+
+static ebb_tensor *cancelling_and_wrong(void *user, ebb_tensor *const *in, int64_t n)
+{
+    ebb_tensor *both[] = {cancelling(user, in, n), detached(user, in, n)};
+    return ebb_cat(both, 2, 0);
+}
+
+static void a_gradient_that_rounding_hides_is_ill_conditioned_not_wrong(void **state)
+{
+    EBB_SCOPE(scope);
+    double half = 0.5;
+    ebb_tensor *x = vector(*state, 1, &half);
+    ebb_gradcheck_report r = {0};
+    assert_int_equal(ebb_gradcheck(&r, cancelling, NULL, &x, 1, NULL), EBB_E_RANGE);
+    assert_non_null(strstr(ebb_error_message(), "ill-conditioned"));
+    assert_true(r.is_ill_conditioned);
+    assert_true(r.uncertainty > 1e12); /* an ulp of 50 exp(50) = 2.6e23 is 3.4e7, over 1e-6 */
+    ebb_error_clear();
+    assert_int_equal(ebb_gradcheck(&r, cancelling_and_wrong, NULL, &x, 1, NULL), EBB_E_RANGE);
+    assert_null(strstr(ebb_error_message(), "ill-conditioned"));
+    assert_non_null(strstr(ebb_error_message(), "the derivative is 0.5, differences give 1"));
+    assert_false(r.is_ill_conditioned);
+    assert_int_equal(r.output_element, 1);
+    ebb_error_clear();
+}
+
+/* ---- finite gradients ---------------------------------------------------------------------- */
+static void the_operation_whose_gradient_is_not_finite_is_named(void **state)
+{
+    ebb_context *ctx = *state;
+    EBB_SCOPE(scope);
+    /* s = sqrt(a exp(u)) underflows to 0: infinity from sqrt, and NaN before it */
+    ebb_tensor *a = leaf_scalar(ctx, 1), *u = leaf_scalar(ctx, -800), *g[2];
+    ebb_tensor *in[] = {a, u};
+    const ebb_backward_options find = {.check_finite = true};
+    ebb_tensor *y = ebb_sqrt(ebb_mul(a, ebb_exp(u)));
+    assert_int_equal(ebb_backward(y, &find), EBB_E_RANGE);
+    assert_non_null(strstr(ebb_error_message(), "sqrt"));
+    assert_non_null(strstr(ebb_error_message(), "not finite"));
+    assert_false(ebb_has_grad(a));
+    ebb_error_clear();
+    y = ebb_sqrt(ebb_mul(a, ebb_exp(u)));
+    assert_status(ebb_grad(g, &y, NULL, 1, in, 2, &(ebb_grad_options){.check_finite = true}),
+                  EBB_E_RANGE);
+    y = ebb_mul(a, ebb_exp(u)); /* nothing to find */
+    assert_ok(ebb_backward(y, &find));
+    assert_true(grad_item(a) == 0);
+    /* what came in like that is nobody's fault here */
+    ebb_tensor *seed = scalar(ctx, INFINITY);
+    y = ebb_mul(a, a);
+    assert_ok(ebb_backward_from(&y, &seed, 1, &find));
+}
+
 static ebb_tensor *counting(void *user, ebb_tensor *const *in, int64_t n)
 {
     (void)n;
@@ -216,7 +276,9 @@ int main(void)
         T(too_many_dimensions_and_untracked_roots_are_refused),
         T(a_right_gradient_passes_in_both_orders),
         T(a_wrong_gradient_is_named_with_both_values),
+        T(a_gradient_that_rounding_hides_is_ill_conditioned_not_wrong),
         T(what_cannot_be_checked_is_refused),
+        T(the_operation_whose_gradient_is_not_finite_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,6 +77,48 @@ static void test_uniform_fills_its_interval_evenly(void **state)
     }
 }
 
+/* 1 is excluded from [0, 1) in types of so few digits, too, and so is what rounds to it. */
+static void test_uniform_never_reaches_the_end_of_its_interval(void **state)
+{
+    static const ebb_dtype dtypes[] = {EBB_F32, EBB_F64, EBB_F16, EBB_BF16};
+    static const double last[] = {0x1.fffffep-1, 0x1.fffffffffffffp-1, 0x1.ffcp-1, 0x1.fep-1};
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        ebb_context *ctx = context(5, 2);
+        {
+            EBB_SCOPE(scope);
+            double *x = numbers(ebb_uniform(ctx, dtypes[k], EBB_SHAPE(N), 0, 1)), most = 0;
+            moments m = moments_of(x, N);
+            for (int64_t i = 0; i < N; i++) most = x[i] > most ? x[i] : most;
+            if (!(most <= last[k] && most > 0.99)) fail_msg("the largest is %.17g", most);
+            expect_within(m.mean, 0.5, 6 * sqrt(1 / 12.0 / N) + 1e-4, "the mean");
+            free(x);
+            x = numbers(ebb_uniform(ctx, dtypes[k], EBB_SHAPE(N), -2, 0)); /* a zero end */
+            for (int64_t i = 0; i < N; i++)
+                if (!(x[i] >= -2 && x[i] < 0)) fail_msg("%g is outside [-2, 0)", x[i]);
+            free(x);
+        }
+        ebb_context_destroy(ctx);
+    }
+}
+
+/* From the lowest number to the largest: their difference is infinite. */
+static void test_uniform_fills_the_widest_interval(void **state)
+{
+    (void)state;
+    ebb_context *ctx = context(7, 1);
+    {
+        EBB_SCOPE(scope);
+        double *x = numbers(ebb_uniform(ctx, EBB_F64, EBB_SHAPE(N), -1e308, 1e308));
+        for (int64_t i = 0; i < N; i++) x[i] /= 1e308;
+        moments m = moments_of(x, N);
+        expect_within(m.mean, 0, 6 * sqrt(4 / 12.0 / N), "the mean");
+        expect_within(m.variance, 4 / 12.0, 6 * sqrt(4 * 4 / 180.0 / N), "the variance");
+        free(x);
+    }
+    ebb_context_destroy(ctx);
+}
+
 static void test_normal_has_the_moments_it_was_asked_for(void **state)
 {
     static const ebb_dtype dtypes[] = {EBB_F32, EBB_F64};
@@ -269,6 +311,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uniform_fills_its_interval_evenly),
+        cmocka_unit_test(test_uniform_never_reaches_the_end_of_its_interval),
+        cmocka_unit_test(test_uniform_fills_the_widest_interval),
         cmocka_unit_test(test_normal_has_the_moments_it_was_asked_for),
         cmocka_unit_test(test_bernoulli_is_one_as_often_as_it_says),
         cmocka_unit_test(test_numbers_depend_on_the_seed_and_not_on_threads),
