@@ -87,8 +87,8 @@ EBB_API void ebb_stats_reset_peak(ebb_context *ctx);
 EBB_API void ebb_trim(ebb_context *ctx);
 
 /* Details of the thread's last E_BUDGET failure; members that are not known are 0.
- * needed_bytes      what must be there at once, by kind, all that cannot be given up included; or,
- *                   where room was made and did not suffice, what one request was short of
+ * needed_bytes      what must be there at once, by kind, all that cannot be given up included
+ * held_by_user_bytes   in memory and taken beyond scopes, parameters included
  * lower_bound_bytes no budget below this serves what was run so far and this
  * smallest_known_bytes  what would do for steps like the last, as found between steps; else what
  *                      the last backward that succeeded has used at most

@@ -252,7 +252,8 @@ void ebb_trim(ebb_context *ctx)
 bool ebb_error_budget(ebb_budget_report *out)
 {
     if (ebb_error_status() != EBB_E_BUDGET) return false;
-    if (out) *out = *ebb__budget_report();
+    const ebb_budget_report *report = ebb__refusal_pending();
+    if (out) *out = report ? *report : (ebb_budget_report){0};
     return true;
 }
 

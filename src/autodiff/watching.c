@@ -49,14 +49,14 @@ ebb_status ebb__call_end(const char *outer, const ebb_context *ctx, ebb_status s
     void (*refused)(void *, ebb_context *, const ebb_error *) = telling_begin(watch, &user);
     if (!refused) return status;
     ebb_error pending;
-    ebb_budget_report report = *ebb__budget_report();
+    ebb__refusal refusal = *ebb__refusal_get();
     const char *file;
     int32_t line;
     ebb_error_get(&pending);
     ebb__site_get(&file, &line);
     refused(user, (ebb_context *)(uintptr_t)ctx, &pending);
     ebb__at(file, line);
-    *ebb__budget_report() = report;
+    *ebb__refusal_get() = refusal;
     ebb__error_adopt(&pending);
     (void)ebb__error_tell();
     ebb__lock_take(&watch->lock);

@@ -425,18 +425,23 @@ ebb_status ebb__account_refuse(const ebb__account *a, ebb_kind kind, size_t byte
     for (int k = 1; k < EBB_KIND_CACHE; k++)
         if (held[k] > held[largest]) largest = k;
 
-    ebb_budget_report *report = ebb__budget_report();
+    ebb_budget_report *report = &ebb__refusal_get()->report;
     memset(report, 0, sizeof *report);
     report->needed_bytes = bytes;
     report->budget_bytes = budget;
     report->needed_by_kind[kind] = bytes;
-    if (!budget)
-        return ebb__fail(EBB_E_BUDGET, "%zu bytes overflow the count of bytes in use", bytes);
-    return ebb__fail(EBB_E_BUDGET,
-                     "%zu bytes of kind %s are needed, %zu of the budget of %zu are free; most "
-                     "is held as %s (%zu)",
-                     bytes, ebb_kind_name(kind), budget - used, budget,
-                     ebb_kind_name((ebb_kind)largest), held[largest]);
+    char most[64] = "";
+    if (held[largest])
+        snprintf(most, sizeof most, "; most is held as %s (%zu)",
+                 ebb_kind_name((ebb_kind)largest), held[largest]);
+    ebb_status status =
+        budget
+            ? ebb__fail(EBB_E_BUDGET,
+                        "%zu bytes of kind %s are needed, %zu of the budget of %zu are free%s",
+                        bytes, ebb_kind_name(kind), budget - used, budget, most)
+            : ebb__fail(EBB_E_BUDGET, "%zu bytes overflow the count of bytes in use", bytes);
+    ebb__refusal_bind();
+    return status;
 }
 
 void ebb__account_stats(ebb_stats *out, const ebb__account *a)
@@ -476,8 +481,22 @@ void ebb__account_reset_peak(ebb__account *a)
     tree_unlock(a);
 }
 
-ebb_budget_report *ebb__budget_report(void)
+ebb__refusal *ebb__refusal_get(void)
 {
-    static _Thread_local ebb_budget_report report;
-    return &report;
+    static _Thread_local ebb__refusal refusal;
+    return &refusal;
+}
+
+void ebb__refusal_bind(void)
+{
+    ebb__refusal *r = ebb__refusal_get();
+    snprintf(r->message, sizeof r->message, "%s", ebb_error_message());
+}
+
+const ebb_budget_report *ebb__refusal_pending(void)
+{
+    const ebb__refusal *r = ebb__refusal_get();
+    bool is_its = ebb_error_status() == EBB_E_BUDGET && r->message[0] &&
+                  strncmp(ebb_error_message(), r->message, strlen(r->message)) == 0;
+    return is_its ? &r->report : NULL;
 }

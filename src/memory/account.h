@@ -54,7 +54,16 @@ void ebb__account_stats(ebb_stats *out, const ebb__account *a);
 void ebb__account_reset_peak(ebb__account *a);
 /* The operation that peaks are attributed to is the one named by ebb__error_op_set. */
 
-/* The thread's report of its last E_BUDGET, for higher layers to complete. */
-ebb_budget_report *ebb__budget_report(void);
+/* The thread's last E_BUDGET with figures, for higher layers to complete; message: what its own
+ * begins with. */
+typedef struct ebb__refusal {
+    ebb_budget_report report;
+    char message[sizeof((ebb_error *)0)->message];
+} ebb__refusal;
+ebb__refusal *ebb__refusal_get(void);
+/* Its figures are those of the pending failure. */
+void ebb__refusal_bind(void);
+/* The figures of the pending failure; NULL where it came without. */
+const ebb_budget_report *ebb__refusal_pending(void);
 
 #endif

@@ -86,14 +86,10 @@ ebb_status ebb__object_refused(size_t bytes)
 void *ebb__table_alloc(ebb__memory *m, size_t bytes)
 {
     ebb_context *owner = m->owner;
-    void *p = NULL;
-    ebb_error pending;
-    ebb_error_get(&pending);
-    if (ebb__room_charge(owner, EBB_KIND_BOOKKEEPING, bytes) == EBB_OK) {
-        p = outside_alloc(m, bytes, EBB__ARENA_GRAIN);
-        if (!p) ebb__account_discharge(owner->account, EBB_KIND_BOOKKEEPING, bytes);
-    }
-    if (!p) ebb__error_adopt(&pending);
+    while (!ebb__account_try(owner->account, EBB_KIND_BOOKKEEPING, bytes))
+        if (!ebb__room_more(owner, bytes)) return NULL;
+    void *p = outside_alloc(m, bytes, EBB__ARENA_GRAIN);
+    if (!p) ebb__account_discharge(owner->account, EBB_KIND_BOOKKEEPING, bytes);
     return p;
 }
 

@@ -307,6 +307,14 @@ static inline size_t ebb__big_bytes(const ebb__big *b)
 {
     return b->value.external ? sizeof(ebb__external) : sizeof(ebb__big);
 }
+/* Beyond saves and dropped values made from it. Under the mutex. */
+static inline bool ebb__big_is_held(const ebb__big *b)
+{
+    const ebb__value *v = &b->value;
+    return atomic_load_explicit(&v->uses, memory_order_relaxed) !=
+           atomic_load_explicit(&v->saves, memory_order_relaxed) + b->n_deps +
+               atomic_load_explicit(&b->n_needs, memory_order_relaxed);
+}
 /* What a thread has under ebb__lease_begin: counted at the value, given back already. */
 typedef struct ebb__value_lease {
     ebb__value *value;

@@ -21,6 +21,14 @@ static void kinds_text(char *buffer, size_t size, const size_t bytes[EBB_KIND_MA
                                   ebb_kind_name((ebb_kind)k));
 }
 
+static size_t all_of(const size_t bytes[EBB_KIND_MAX])
+{
+    size_t total = 0;
+    for (int k = 0; k < EBB_KIND_CACHE; k++) total += bytes[k];
+    return total;
+}
+
+/* What is in use, without what can be given up. */
 static void held_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m, const ebb__account *a)
 {
     ebb_stats held = {0};
@@ -30,38 +38,88 @@ static void held_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m, const ebb__ac
     bool exact = atomic_load(&m->n_maps) || ebb__gate_is_nested(&m->gate);
     ebb__evictable_by_kind(evictable, m, a, exact);
     ebb__memory_leave_unchanged(m);
+    memset(out, 0, EBB_KIND_MAX * sizeof *out);
     for (int k = 0; k < EBB_KIND_CACHE; k++)
         out[k] = held.bytes[k] > evictable[k] ? held.bytes[k] - evictable[k] : 0;
+}
+
+/* "; iter (train.c:40) holds 400000; no budget below 900000 serves; the last step did with 850000" */
+static void figures_text(char *buffer, size_t size, const ebb_budget_report *r)
+{
+    size_t n = 0;
+    buffer[0] = '\0';
+    for (int i = 0; i < 2 && r->holder[i].file; i++) {
+        const char *file = r->holder[i].file, *slash = strrchr(file, '/');
+        if (slash) file = slash + 1;
+        n += (size_t)snprintf(
+            buffer + n, size - n, i ? ", %s (%.40s:%d) %zu" : "; %s (%.40s:%d) holds %zu",
+            r->holder[i].scope, file, (int)r->holder[i].line, r->holder[i].bytes);
+    }
+    if (r->lower_bound_bytes)
+        n += (size_t)snprintf(buffer + n, size - n, "; no budget below %zu serves",
+                              r->lower_bound_bytes);
+    if (r->smallest_known_bytes)
+        snprintf(buffer + n, size - n, "; the last step did with %zu", r->smallest_known_bytes);
+}
+
+/* Under the mutex. */
+static size_t held_by_user(const ebb__memory *m)
+{
+    size_t bytes = 0;
+    for (const ebb__big *b = m->all; b; b = b->next)
+        if (b->kept && b->value.data && !b->value.external && ebb__big_is_held(b))
+            bytes += b->value.bytes;
+    return bytes;
+}
+
+/* Adds bounds, known budget and holders to what a refusal has reported. */
+static ebb_status complete(ebb_context *ctx)
+{
+    ebb__memory *m = ctx->memory;
+    ebb_budget_report *report = &ebb__refusal_get()->report;
+    char text[512]; /* two holders of 31 + 40 characters, four numbers */
+    ebb__memory_enter(m);
+    if (m->lower_bound > report->lower_bound_bytes) report->lower_bound_bytes = m->lower_bound;
+    size_t known = m->planned_bytes && m->planned_bytes < m->known_bytes ? m->planned_bytes
+                                                                         : m->known_bytes;
+    if (known >= report->lower_bound_bytes) report->smallest_known_bytes = known;
+    report->held_by_user_bytes = held_by_user(m);
+    ebb__memory_leave_unchanged(m);
+    if (m->top->holders) m->top->holders(ctx, report);
+    figures_text(text, sizeof text, report);
+    ebb__error_append(text);
+    ebb__refusal_bind();
+    return EBB_E_BUDGET;
 }
 
 static ebb_status check_one(ebb_context *ctx, const ebb__account *a, const size_t *need,
                             size_t missing)
 {
     ebb__memory *m = ctx->memory;
-    size_t by_kind[EBB_KIND_MAX] = {0}, total = 0, budget = ebb__account_budget(a);
+    size_t by_kind[EBB_KIND_MAX], budget = ebb__account_budget(a);
     held_by_kind(by_kind, m, a);
     by_kind[EBB_KIND_ACTIVATION] += missing;
     for (int k = 0; k < EBB_KIND_CACHE; k++) {
         by_kind[k] += need[k];
         if (by_kind[k] < need[k]) by_kind[k] = SIZE_MAX / EBB_KIND_MAX;
-        total += by_kind[k];
     }
+    const size_t total = all_of(by_kind);
     ebb__memory_enter(m);
     if (total > m->lower_bound) m->lower_bound = total;
     size_t bound = m->lower_bound;
     ebb__memory_leave_unchanged(m);
     if (total <= budget) return EBB_OK;
-    ebb_budget_report *report = ebb__budget_report();
+    ebb_budget_report *report = &ebb__refusal_get()->report;
     memset(report, 0, sizeof *report);
     report->needed_bytes = total;
     report->budget_bytes = budget;
     memcpy(report->needed_by_kind, by_kind, sizeof by_kind);
     report->lower_bound_bytes = bound;
-    ebb__memory_report_complete(ctx, report);
     char kinds[240];
     kinds_text(kinds, sizeof kinds, by_kind);
-    return ebb__fail(EBB_E_BUDGET, "%zu bytes are needed at once, the budget is %zu: %s", total,
-                     budget, kinds);
+    ebb__fail(EBB_E_BUDGET, "%zu bytes are needed at once, the budget is %zu: %s", total,
+              budget, kinds);
+    return complete(ctx);
 }
 
 ebb_status ebb__room_check(ebb_context *ctx, const size_t need[EBB_KIND_MAX], size_t missing)
@@ -71,16 +129,48 @@ ebb_status ebb__room_check(ebb_context *ctx, const size_t need[EBB_KIND_MAX], si
     return EBB_OK;
 }
 
-void ebb__memory_report_complete(ebb_context *ctx, ebb_budget_report *report)
+/* `bytes` more and what is held beside them; all of it, where what could be given up was not to be
+ * had. */
+static void needed_set(ebb_context *ctx, const ebb__account *tight, ebb_kind kind, size_t bytes)
 {
-    ebb__memory *m = ctx->memory;
-    ebb__memory_enter(m);
-    if (m->lower_bound > report->lower_bound_bytes) report->lower_bound_bytes = m->lower_bound;
-    size_t known = m->planned_bytes && m->planned_bytes < m->known_bytes ? m->planned_bytes
-                                                                         : m->known_bytes;
-    if (known >= report->lower_bound_bytes) report->smallest_known_bytes = known;
-    ebb__memory_leave_unchanged(m);
-    if (m->top->holders) m->top->holders(ctx, report);
+    ebb_budget_report *report = &ebb__refusal_get()->report;
+    size_t by_kind[EBB_KIND_MAX];
+    held_by_kind(by_kind, ctx->memory, tight);
+    by_kind[kind] += bytes;
+    if (all_of(by_kind) <= report->budget_bytes) {
+        ebb_stats held;
+        ebb__account_stats(&held, tight);
+        memcpy(by_kind, held.bytes, sizeof by_kind);
+        by_kind[kind] += bytes;
+    }
+    report->needed_bytes = all_of(by_kind);
+    memcpy(report->needed_by_kind, by_kind, sizeof report->needed_by_kind);
+    report->needed_by_kind[EBB_KIND_CACHE] = 0;
+}
+
+ebb_status ebb__room_refuse_charge(ebb_context *ctx, ebb_kind kind, size_t bytes)
+{
+    const ebb__account *tight = ebb__account_tight(ctx->account, bytes);
+    ebb__account_refuse(ctx->account, kind, bytes);
+    if (tight && bytes < SIZE_MAX / EBB_KIND_MAX) needed_set(ctx, tight, kind, bytes);
+    return complete(ctx);
+}
+
+ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind)
+{
+    if (!ebb__arena_is_fixed(ctx->memory->arena))
+        return ebb__fail(EBB_E_NOMEM, "the allocator refused %zu bytes of kind %s", bytes,
+                         ebb_kind_name(kind));
+    ebb_budget_report *report = &ebb__refusal_get()->report;
+    memset(report, 0, sizeof *report);
+    report->needed_bytes = bytes;
+    report->budget_bytes = ebb__account_budget(ctx->memory->owner->account);
+    report->needed_by_kind[kind] = bytes;
+    ebb__fail(EBB_E_BUDGET,
+              "%zu bytes of kind %s are free, but not in one piece: what is mapped or in use "
+              "lies between",
+              bytes, ebb_kind_name(kind));
+    return complete(ctx);
 }
 
 void ebb__memory_step_done(ebb_context *ctx)

@@ -16,18 +16,11 @@ uint64_t ebb__region_start(ebb_context *ctx)
     return serial;
 }
 
-static bool held(const ebb__big *b)
-{
-    const ebb__value *v = &b->value;
-    return atomic_load_explicit(&v->uses, memory_order_relaxed) !=
-           atomic_load_explicit(&v->saves, memory_order_relaxed) + b->n_deps +
-               atomic_load_explicit(&b->n_needs, memory_order_relaxed);
-}
-
 /* Under the mutex. */
 static void give_up(ebb__memory *m, ebb__big *b)
 {
-    if (b->value.kind == EBB_KIND_ACTIVATION && !b->locks && !held(b)) ebb__drop(m, &b->value);
+    if (b->value.kind == EBB_KIND_ACTIVATION && !b->locks && !ebb__big_is_held(b))
+        ebb__drop(m, &b->value);
 }
 
 void ebb__region_end(ebb_context *ctx, uint64_t start)

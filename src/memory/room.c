@@ -138,24 +138,6 @@ bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, 
     return false;
 }
 
-ebb_status ebb__room_refuse_charge(ebb_context *ctx, ebb_kind kind, size_t bytes)
-{
-    ebb_status status = ebb__account_refuse(ctx->account, kind, bytes);
-    ebb__memory_report_complete(ctx, ebb__budget_report());
-    return status;
-}
-
-ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind)
-{
-    if (ebb__arena_is_fixed(ctx->memory->arena))
-        return ebb__fail(EBB_E_BUDGET,
-                         "%zu bytes of kind %s are free, but not in one piece: what is mapped "
-                         "or in use lies between",
-                         bytes, ebb_kind_name(kind));
-    return ebb__fail(EBB_E_NOMEM, "the allocator refused %zu bytes of kind %s", bytes,
-                     ebb_kind_name(kind));
-}
-
 /* ---- what one operation wants ------------------------------------------------------------ */
 
 static bool is_tiny(const ebb__want *w)

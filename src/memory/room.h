@@ -28,8 +28,7 @@ bool ebb__room_more(ebb_context *ctx, size_t bytes);
  * `list` (not NULL) entered under one hold of the mutex. align: a power of two >= 64. */
 bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, size_t align,
                      ebb__big *list);
-/* Adds bounds, known budget and holders to what a refusal has reported. */
-void ebb__memory_report_complete(ebb_context *ctx, ebb_budget_report *report);
+/* ---- refuse.c: records why ---------------------------------------------------------------- */
 ebb_status ebb__room_refuse_charge(ebb_context *ctx, ebb_kind kind, size_t bytes);
 ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind);
 

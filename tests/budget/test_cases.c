@@ -105,6 +105,84 @@ static void a_refusal_names_need_budget_and_the_scope_that_holds_most(void **sta
     ebb_context_destroy(ctx);
 }
 
+static void figures_add_up_and_are_said(const ebb_budget_report *r, size_t budget)
+{
+    char text[64];
+    size_t sum = 0;
+    for (int k = 0; k < EBB_KIND_MAX; k++) sum += r->needed_by_kind[k];
+    assert_int_equal(sum, r->needed_bytes);
+    assert_int_equal(r->budget_bytes, budget);
+    assert_true(r->needed_bytes > budget);
+    snprintf(text, sizeof text, "no budget below %zu serves", r->lower_bound_bytes);
+    if (r->lower_bound_bytes) assert_non_null(strstr(ebb_error_message(), text));
+    snprintf(text, sizeof text, "the last step did with %zu", r->smallest_known_bytes);
+    if (r->smallest_known_bytes) assert_non_null(strstr(ebb_error_message(), text));
+    if (!r->holder[0].file) return;
+    snprintf(text, sizeof text, "%s (test_cases.c:%d) holds %zu", r->holder[0].scope,
+             (int)r->holder[0].line, r->holder[0].bytes);
+    assert_non_null(strstr(ebb_error_message(), text));
+}
+
+/* At each budget that does not do: in the forward, the backward, the optimizer; before an
+ * operation, and where room was made for it and did not suffice. */
+static void each_refusal_of_a_training_says_all_figures(void **state)
+{
+    (void)state;
+    static float data[128 * WIDE];
+    for (int i = 0; i < 128 * WIDE; i++) data[i] = (float)(i % 17) * 0.1f;
+    int n_refused = 0, n_known = 0, n_bound = 0;
+    size_t least = SIZE_MAX, bound = 0;
+    for (size_t budget = 200000; budget < 600000; budget += 3000) {
+        ebb_context *ctx = with_budget(budget);
+        ebb_params *p;
+        ebb_optimizer *opt = NULL;
+        ebb_error_clear();
+        GOOD(ebb_params_create(&p, ctx));
+        ebb_param(p, "a", EBB_F32, EBB_SHAPE(WIDE, WIDE), ebb_xavier_uniform());
+        ebb_param(p, "b", EBB_F32, EBB_SHAPE(WIDE, WIDE), ebb_xavier_uniform());
+        ebb_status status = ebb_params_status(p);
+        if (status == EBB_OK) status = ebb_adam_create(&opt, p, 0.1, NULL);
+        for (int i = 0; i < 3 && status == EBB_OK; i++) status = step(p, opt, data, 32 << i);
+        if (status == EBB_OK) {
+            if (budget < least) least = budget;
+        } else {
+            ebb_budget_report r;
+            assert_int_equal(status, EBB_E_BUDGET);
+            assert_true(ebb_error_budget(&r));
+            figures_add_up_and_are_said(&r, budget);
+            n_refused++;
+            n_known += r.smallest_known_bytes > 0;
+            n_bound += r.lower_bound_bytes > 0;
+            if (r.lower_bound_bytes > bound) bound = r.lower_bound_bytes;
+        }
+        ebb_context_destroy(ctx);
+    }
+    assert_true(n_refused > 10 && n_known > 0 && n_bound > 0);
+    assert_true(bound <= least); /* what was said not to serve does not */
+    ebb_error_clear();
+}
+
+static void a_failure_without_figures_has_none_of_an_earlier_one(void **state)
+{
+    (void)state;
+    ebb_budget_report r;
+    ebb_context *ctx = with_budget(1 << 20);
+    ebb_scope scope = ebb_scope_begin(0, NULL);
+    assert_null(ebb_zeros(ctx, EBB_F32, EBB_SHAPE(1 << 20)));
+    assert_true(ebb_error_budget(&r) && r.budget_bytes == 1 << 20);
+    ebb_tensor *kept = ebb_keep(ebb_ones(ctx, EBB_F32, EBB_SHAPE(1 << 14)));
+    assert_null(ebb_zeros(ctx, EBB_F32, EBB_SHAPE(1 << 20)));
+    assert_true(ebb_error_budget(&r));
+    assert_int_equal(r.held_by_user_bytes, 4 << 14);
+    ebb_fail(EBB_E_BUDGET, "not even one example fits");
+    assert_true(ebb_error_budget(&r));
+    assert_true(r.needed_bytes == 0 && r.budget_bytes == 0 && r.holder[0].bytes == 0);
+    ebb_release(kept);
+    ebb_scope_end(scope);
+    ebb_error_clear();
+    ebb_context_destroy(ctx);
+}
+
 /* ---- chains and holes -------------------------------------------------------------------- */
 
 enum { DEEP = 200, N = 512 };
@@ -284,6 +362,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_smaller_batch_trains_on_after_a_refusal),
         cmocka_unit_test(a_refusal_names_need_budget_and_the_scope_that_holds_most),
+        cmocka_unit_test(each_refusal_of_a_training_says_all_figures),
+        cmocka_unit_test(a_failure_without_figures_has_none_of_an_earlier_one),
         cmocka_unit_test(a_chain_of_200_fits_29_buffers_without_running_each_again_and_again),
         cmocka_unit_test(bytes_that_are_free_can_be_had_in_one_piece),
         cmocka_unit_test(what_is_mapped_stays_where_it_is),

@@ -87,7 +87,7 @@ static void a_refused_charge_changes_nothing(void **state)
         ebb_error_message(),
         "301 bytes of kind activation are needed, 300 of the budget of 1000 are "
         "free; most is held as parameter (700)");
-    const ebb_budget_report *report = ebb__budget_report();
+    const ebb_budget_report *report = ebb__refusal_pending();
     assert_int_equal(report->needed_bytes, 301);
     assert_int_equal(report->budget_bytes, 1000);
     assert_int_equal(report->needed_by_kind[EBB_KIND_ACTIVATION], 301);
@@ -117,7 +117,7 @@ static void a_parents_budget_holds_for_its_children(void **state)
     assert_int_equal(ebb__account_free(right), 200);
     ebb_stats before_root = stats_of(root), before_right = stats_of(right);
     assert_int_equal(ebb__account_charge(right, EBB_KIND_DATA, 250), EBB_E_BUDGET);
-    assert_int_equal(ebb__budget_report()->budget_bytes, 1000);
+    assert_int_equal(ebb__refusal_pending()->budget_bytes, 1000);
     ebb_stats after_root = stats_of(root), after_right = stats_of(right);
     assert_memory_equal(&before_root, &after_root, sizeof before_root);
     assert_memory_equal(&before_right, &after_right, sizeof before_right);
@@ -127,7 +127,7 @@ static void a_parents_budget_holds_for_its_children(void **state)
     assert_int_equal(stats_of(right).peak_bytes, 200);
     ebb__account_discharge(left, EBB_KIND_DATA, 800);
     assert_int_equal(ebb__account_charge(right, EBB_KIND_DATA, 101), EBB_E_BUDGET);
-    assert_int_equal(ebb__budget_report()->budget_bytes, 300);
+    assert_int_equal(ebb__refusal_pending()->budget_bytes, 300);
     ebb__account_discharge(right, EBB_KIND_GRADIENT, 200);
     assert_int_equal(stats_of(root).used_bytes, 0);
     ebb__account_destroy(left);
