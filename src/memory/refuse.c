@@ -73,7 +73,7 @@ static size_t held_by_user(const ebb__memory *m)
 }
 
 /* Adds bounds, known budget and holders to what a refusal has reported. */
-static ebb_status complete(ebb_context *ctx)
+static void complete(ebb_context *ctx)
 {
     ebb__memory *m = ctx->memory;
     ebb_budget_report *report = &ebb__refusal_get()->report;
@@ -89,7 +89,6 @@ static ebb_status complete(ebb_context *ctx)
     figures_text(text, sizeof text, report);
     ebb__error_append(text);
     ebb__refusal_bind();
-    return EBB_E_BUDGET;
 }
 
 static ebb_status check_one(ebb_context *ctx, const ebb__account *a, const size_t *need,
@@ -117,9 +116,11 @@ static ebb_status check_one(ebb_context *ctx, const ebb__account *a, const size_
     report->lower_bound_bytes = bound;
     char kinds[240];
     kinds_text(kinds, sizeof kinds, by_kind);
-    ebb__fail(EBB_E_BUDGET, "%zu bytes are needed at once, the budget is %zu: %s", total,
-              budget, kinds);
-    return complete(ctx);
+    ebb_status status =
+        ebb__fail(EBB_E_BUDGET, "%zu bytes are needed at once, the budget is %zu: %s", total,
+                  budget, kinds);
+    complete(ctx);
+    return status;
 }
 
 ebb_status ebb__room_check(ebb_context *ctx, const size_t need[EBB_KIND_MAX], size_t missing)
@@ -151,9 +152,10 @@ static void needed_set(ebb_context *ctx, const ebb__account *tight, ebb_kind kin
 ebb_status ebb__room_refuse_charge(ebb_context *ctx, ebb_kind kind, size_t bytes)
 {
     const ebb__account *tight = ebb__account_tight(ctx->account, bytes);
-    ebb__account_refuse(ctx->account, kind, bytes);
+    ebb_status status = ebb__account_refuse(ctx->account, kind, bytes);
     if (tight && bytes < SIZE_MAX / EBB_KIND_MAX) needed_set(ctx, tight, kind, bytes);
-    return complete(ctx);
+    complete(ctx);
+    return status;
 }
 
 ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind)
@@ -166,11 +168,13 @@ ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind)
     report->needed_bytes = bytes;
     report->budget_bytes = ebb__account_budget(ctx->memory->owner->account);
     report->needed_by_kind[kind] = bytes;
-    ebb__fail(EBB_E_BUDGET,
-              "%zu bytes of kind %s are free, but not in one piece: what is mapped or in use "
-              "lies between",
-              bytes, ebb_kind_name(kind));
-    return complete(ctx);
+    ebb_status status = ebb__fail(
+        EBB_E_BUDGET,
+        "%zu bytes of kind %s are free, but not in one piece: what is mapped or in use "
+        "lies between",
+        bytes, ebb_kind_name(kind));
+    complete(ctx);
+    return status;
 }
 
 void ebb__memory_step_done(ebb_context *ctx)
