@@ -43,8 +43,10 @@ struct ebb__follow {
     bool is_mixed;         /* not all of it */
     double recompute_cost; /* when it began */
     double base;           /* where the axis of the followed step begins */
-    uint32_t next_early;
-    uint64_t n_evictions;    /* when the step began */
+    bool has_acts; /* it is done as planned: */
+    uint32_t next_act;
+    uint64_t n_acted, chosen; /* values given up as planned so far; and not, when it began */
+    uint64_t n_evictions;     /* when the step began */
     size_t bookkeeping;      /* when its backward began */
     double started;          /* ns */
     double extra;            /* the last step has run again */
@@ -276,76 +278,55 @@ static void made_note(ebb__follow *f, const ebb__apply *a)
 }
 
 /* ---- following --------------------------------------------------------------------------- */
-static double axis_at(const ebb__follow *f, uint32_t step, double time)
-{
-    return f->how == EBB__HOW_PLANNED ? f->on->plan->axis[step] : time;
-}
-
-/* Where operation `reader` of the followed step begins. */
-static double place_of(const ebb__follow *f, uint32_t reader, uint32_t val)
-{
-    const ebb__tape *t = &f->on->tape;
-    if (reader < t->n_ops)
-        return f->base + axis_at(f, t->ops[reader].step, t->ops[reader].time);
-    bool is_kept = val < t->n_vals && t->left[val] == EBB__TAPE_KEPT;
-    return is_kept ? f->base + axis_at(f, t->n_steps, t->time) : EBB__NEXT_NONE;
-}
-
-/* Where the operation that has just run ends. */
+/* Where the operation that has just run ends, on the axis of the step's time. */
 static double here(const ebb__follow *f, uint32_t at)
 {
     const ebb__tape_op *op = &f->on->tape.ops[at];
-    return axis_at(f, op->step + 1, op->time + op->cost);
+    return op->time + (double)op->cost;
 }
 
-/* Who reads val first after operation `at`. */
-static uint32_t reader_after(const ebb__learned *l, uint32_t val, uint32_t at)
+static void acts_end(ebb__follow *f)
 {
-    const ebb__tape *t = &l->tape;
-    uint32_t reader = val < t->n_vals ? l->first[val] : NONE;
-    while (reader != NONE && reader <= at) {
-        uint32_t k = t->ops[reader].links;
-        while (t->links[--k] != val) {
-        }
-        reader = l->next[k];
-    }
-    return reader;
+    if (f->has_acts) ebb__named_watch(f->ctx, 0, NULL, 0);
+    f->has_acts = false;
 }
 
-static double next_of(void *user, uint32_t val)
+/* From the acts behind operation `at` on. */
+static void acts_begin(ebb__follow *f, uint32_t at)
 {
-    const ebb__follow *f = user;
-    if (!f->tells) return EBB__NEXT_UNKNOWN;
-    return place_of(f, reader_after(f->on, val, f->n_ops - 1), val);
+    const ebb__steps_plan *plan = f->on->plan;
+    uint32_t n_vals = f->on->tape.n_vals;
+    memset(plan->made, 0, n_vals * sizeof *plan->made);
+    ebb__named_watch(f->ctx, f->number, plan->made, n_vals);
+    f->has_acts = true;
+    f->next_act = 0;
+    while (at && f->next_act < plan->n_acts && plan->acts[f->next_act].at <= 2 * at)
+        f->next_act++;
 }
 
-/* From here on as f->on says, or as nobody says. */
+/* From here on as f->on says, or as nobody says. As planned, nothing is told before somebody
+ * has to choose. */
 static void telling_begin(ebb__follow *f, uint32_t at)
 {
-    ebb__how how = f->on ? ebb__learned_how(f->on) : EBB__HOW_ALONE;
+    bool fixed = ebb__memory_policy_is_fixed(f->ctx);
+    ebb__how how = f->on && !fixed ? ebb__learned_how(f->on) : EBB__HOW_ALONE;
     if (at && how != f->how) f->is_mixed = true;
-    bool told = f->tells;
+    bool told = f->how != EBB__HOW_ALONE;
     f->how = how;
-    f->tells = how != EBB__HOW_ALONE;
-    if (!told && !f->tells) return;
-    f->next_early = 0;
-    ebb__memory_follow(f->ctx, f->tells);
-    ebb__memory_axis(f->ctx, NAN);
-    if (f->tells) f->base = ebb__memory_position(f->ctx) - here(f, at);
-    ebb__memory_set_policy(f->ctx, how == EBB__HOW_PLANNED ? &f->on->plan->policy : NULL);
-    ebb__step_nexts_set(f->ctx, f->number, next_of, f);
+    f->tells = how == EBB__HOW_KNOWN;
+    if (!told && how == EBB__HOW_ALONE) return;
+    acts_end(f);
+    if (how == EBB__HOW_PLANNED) acts_begin(f, at);
+    f->chosen = ebb__memory_evictions(f->ctx) - f->n_acted;
+    ebb__memory_follow(f->ctx, how != EBB__HOW_ALONE);
+    if (f->on) f->base = (double)ebb__clock(f->ctx) - here(f, at);
+    ebb__step_nexts_set(f->ctx, f->number, how == EBB__HOW_ALONE ? NULL : f->on, f->base,
+                        how == EBB__HOW_PLANNED);
 }
 
-static void early_drop(ebb__follow *f, const ebb__apply *a, uint32_t val)
+static double place_of(const ebb__follow *f, uint32_t reader, uint32_t val)
 {
-    for (int32_t i = 0; i < a->call.n_in; i++) {
-        ebb__value *v = operand(f, a, i);
-        if (v && number_of(v, f->number) == val && ebb__value_drop(v)) return;
-    }
-    for (int32_t k = 0; k < a->call.n_out + a->call.n_aux; k++) {
-        ebb__value *v = is_seen(f, a->made[k]) ? a->made[k] : NULL;
-        if (v && number_of(v, f->number) == val && ebb__value_drop(v)) return;
-    }
+    return f->base + ebb__learned_place(f->on, reader, val);
 }
 
 static void made_tell(const ebb__follow *f, ebb__value *v)
@@ -354,15 +335,12 @@ static void made_tell(const ebb__follow *f, ebb__value *v)
     uint32_t val = is_seen(f, v) ? number_of(v, f->number) : NONE;
     if (val >= l->tape.n_vals || !ebb__recipe_of(v)) return;
     ebb__value_set_next(v, place_of(f, l->first[val], val));
-    if (f->how == EBB__HOW_PLANNED && l->plan->weights)
-        ebb__value_set_weight(v, l->plan->weights[val]);
 }
 
 static void tell(ebb__follow *f, const ebb__apply *a, uint32_t at)
 {
     const ebb__learned *l = f->on;
-    uint32_t k = at ? l->tape.ops[at - 1].links : 0, step = l->tape.ops[at].step;
-    ebb__memory_axis(f->ctx, f->base + here(f, at));
+    uint32_t k = at ? l->tape.ops[at - 1].links : 0;
     for (int32_t i = 0; i < a->call.n_in; i++) {
         ebb__value *v = operand(f, a, i);
         if (!v || k == l->tape.ops[at].links) continue;
@@ -371,12 +349,39 @@ static void tell(ebb__follow *f, const ebb__apply *a, uint32_t at)
         if (reader != at && ebb__recipe_of(v)) ebb__value_set_next(v, place_of(f, reader, val));
     }
     for (int32_t i = 0; i < a->call.n_out + a->call.n_aux; i++) made_tell(f, a->made[i]);
-    if (f->how != EBB__HOW_PLANNED) return;
-    for (; f->next_early < l->plan->n_early; f->next_early++) {
-        const uint32_t *pair = l->plan->early + 2 * (size_t)f->next_early;
-        if (pair[0] > step) break;
-        if (pair[0] == step) early_drop(f, a, pair[1]);
+}
+
+static ebb__value *act_next(ebb__follow *f, uint32_t until)
+{
+    const ebb__steps_plan *plan = f->has_acts ? f->on->plan : NULL;
+    while (plan && f->next_act < plan->n_acts && plan->acts[f->next_act].at <= until) {
+        const ebb__steps_act *act = &plan->acts[f->next_act++];
+        if (!act->again) {
+            f->n_acted += ebb__named_drop(f->ctx, act->val);
+            continue;
+        }
+        ebb__value *v = ebb__named_away(f->ctx, act->val);
+        if (v) return v;
     }
+    return NULL;
+}
+
+ebb__value *ebb__follow_before(ebb__follow *f)
+{
+    return act_next(f, 2 * f->n_ops);
+}
+
+bool ebb__follow_acts(const ebb__follow *f)
+{
+    return f->has_acts;
+}
+
+/* After an operation of a step that is done as planned. Where the plan does not do, because more
+ * is in use beside the step's values than it allowed for, somebody has chosen. */
+static void acted(ebb__follow *f, uint32_t at)
+{
+    act_next(f, 2 * at + 1);
+    if (ebb__memory_evictions(f->ctx) - f->n_acted != f->chosen) f->tells = true;
 }
 
 /* Which kept step the operation belongs to, if any; else it is recorded. */
@@ -407,12 +412,13 @@ void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
     if (!f->is_pressed) f->is_pressed = ebb__memory_evictions(f->ctx) != f->n_evictions;
     bool begins = f->is_pressed && (at == 0 || !was_pressed) && f->on;
     if (begins || (f->on != was && at && f->is_pressed)) telling_begin(f, at);
+    if (f->has_acts) acted(f, at);
     if (f->tells) tell(f, a, at);
 }
 
 bool ebb__follow_refused(ebb__follow *f)
 {
-    if (!f->tells) return false;
+    if (f->how == EBB__HOW_ALONE) return false;
     f->on->extra[f->how] = (double)INFINITY;
     give_up(f);
     telling_begin(f, 0);
@@ -421,7 +427,7 @@ bool ebb__follow_refused(ebb__follow *f)
 
 bool ebb__follow_tells(const ebb__follow *f)
 {
-    return f->tells;
+    return f->how != EBB__HOW_ALONE;
 }
 
 /* ---- steps ------------------------------------------------------------------------------- */
@@ -434,11 +440,11 @@ void ebb__follow_turn(ebb__follow *f)
 
 static void telling_end(ebb__follow *f)
 {
-    if (!f->tells) return;
+    if (f->how == EBB__HOW_ALONE) return;
     f->tells = false;
+    acts_end(f);
     ebb__memory_follow(f->ctx, false);
-    ebb__memory_axis(f->ctx, NAN);
-    ebb__memory_set_policy(f->ctx, NULL);
+    ebb__step_nexts_set(f->ctx, 0, NULL, 0, true);
 }
 
 /* The step that has ended as a kept one; NULL: it is not kept. */

@@ -15,6 +15,10 @@ ebb__follow *ebb__follow_create(ebb_context *ctx);
 void ebb__follow_destroy(ebb__follow *f);
 /* An operation has run and its results have their handles. */
 void ebb__follow_op(ebb__follow *f, const struct ebb__apply *a);
+/* An operation is about to run: what the plan gives up before it is given up; a value that it
+ * makes again first, which stays until ebb__value_stay_end. Again until NULL: that was all. */
+ebb__value *ebb__follow_before(ebb__follow *f);
+bool ebb__follow_acts(const ebb__follow *f); /* the step is done as planned */
 /* An operation has found no room: the step is not followed any more, nor others like it. True: it
  * was until now, and another try may do better. */
 bool ebb__follow_refused(ebb__follow *f);

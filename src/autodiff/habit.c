@@ -273,6 +273,17 @@ void ebb__habit_pause(ebb_context *ctx, bool pauses)
     if (h && h->follow && atomic_load(&h->thread) == ebb__thread_self()) h->pauses = pauses;
 }
 
+ebb__value *ebb__habit_before(ebb_context *ctx)
+{
+    ebb__habit *h = ebb__habit_of(ctx);
+    if (!h || !h->follow || atomic_load(&h->thread) != ebb__thread_self() || h->pauses)
+        return NULL;
+    if (!ebb__follow_acts(h->follow) || !enter(h)) return NULL;
+    ebb__value *v = ebb__follow_before(h->follow);
+    leave(h);
+    return v;
+}
+
 bool ebb__habit_refused(ebb_context *ctx)
 {
     ebb__habit *h = ebb__habit_of(ctx);

@@ -166,11 +166,22 @@ static ebb_status compute(bytes *b)
     return status;
 }
 
+/* What a plan does not get done is done when it comes to be needed. */
+static void plan_do(ebb_context *ctx)
+{
+    for (ebb__value *v; (v = ebb__habit_before(ctx)); ebb__value_stay_end(v, true)) {
+        ebb_error pending;
+        ebb_error_get(&pending);
+        if (ebb__restore(v) != EBB_OK) ebb__error_adopt(&pending);
+    }
+}
+
 ebb_status ebb__compute_in_budget(ebb__apply *a)
 {
     bytes b;
     ebb__gate_hold hold;
     EBB_TRY(wants_fill(&b, a));
+    plan_do(a->call.ctx);
     ebb__gate *gate = ebb__budget_gate(a->call.ctx);
     ebb_status status = EBB_OK;
     ebb__gate_enter(&hold, gate);

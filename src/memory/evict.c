@@ -42,6 +42,7 @@ bool ebb__evict_one(ebb__memory *m, const ebb__account *tight, size_t need)
     wanted w = wanted_of(m, tight);
     ebb__mirror_wake(m);
     ebb__mirror_clock(m);
+    if (m->known && !ebb__ledger_is_awake(m->ledger)) ebb__nexts_fill(m);
     for (int i = 0; i < TRIES; i++) {
         uint32_t number = ebb__ledger_victim_of(m->ledger, need, allows, &w);
         if (number == EBB__LEDGER_NONE) return false;

@@ -43,6 +43,7 @@ typedef struct ghost {
     double limit, fuel;
     uint64_t n_runs; /* that may come yet */
     bool is_protected, is_known;
+    bool has_run; /* the step at hand */
     ebb__moves moves;
 } ghost;
 
@@ -52,9 +53,15 @@ static double axis_at(const ghost *g, uint32_t step)
 }
 
 /* ---- locks and room -------------------------------------------------------------------------------- */
+static void event_tell(const ghost *g, uint32_t val, bool again)
+{
+    const ebb__ghost_event e = {g->step, val, again, g->has_run};
+    if (g->o->happened) g->o->happened(g->o->user, &e);
+}
+
 static void drop(ghost *g, uint32_t id)
 {
-    if (g->o->dropped) g->o->dropped(g->o->user, g->step, g->val[id]);
+    event_tell(g, g->val[id], false);
     g->r.n_evictions++;
     ebb__ledger_dropped(g->l, id);
 }
@@ -205,6 +212,7 @@ static bool rerun(ghost *g, uint32_t val)
     for (uint32_t k = 0; k < p->steps[step].n_out; k++) need += p->bytes[out[k]];
     double cost = p->steps[step].cost;
     if (!reserve(g, need) || !spend(g, cost)) return false;
+    event_tell(g, val, true);
     g->r.n_rebuilt++;
     g->fuel -= cost;
     if (g->n_runs) g->n_runs--;
@@ -374,7 +382,10 @@ static ebb_status step_run(ghost *g)
     const uint32_t *in = ebb__step_in(g->p, g->step);
     for (uint32_t i = 0; i < s->n_in; i++) ebb__ledger_touch(g->l, g->id[in[i]]);
     if (s->kind != EBB__STEP_PIN) inputs_unlock(g, g->step);
-    if (!acts(g)) return EBB_OK;
+    g->has_run = true;
+    bool is_done = acts(g);
+    g->has_run = false;
+    if (!is_done) return EBB_OK;
     for (uint32_t k = 0; k < s->n_gone; k++) {
         uint32_t val = g->p->links[s->gone + k];
         ebb__ledger_unuse(g->l, g->id[val]);

@@ -27,6 +27,12 @@ typedef enum ebb__act {
     EBB__ACT_HOLD = 2
 } ebb__act;
 
+/* What a run has done with a val: it was dropped, or made again. after: the step has run. */
+typedef struct ebb__ghost_event {
+    uint32_t step, val;
+    bool again, after;
+} ebb__ghost_event;
+
 typedef struct ebb__ghost_options {
     uint64_t budget;    /* bytes; 0: none */
     ebb__policy policy; /* all zero: ebb__policy_next */
@@ -40,8 +46,8 @@ typedef struct ebb__ghost_options {
     const uint32_t *again;
     double limit; /* most cost in all, in units of the program's; 0: 8 */
     bool moves;   /* the addresses too: moved_bytes, n_moves */
-    /* Called with each val dropped, before and at a step; NULL: not. */
-    void (*dropped)(void *user, uint32_t step, uint32_t val);
+    /* Called with each of n_evictions + n_rebuilt events, in order; NULL: not. */
+    void (*happened)(void *user, const ebb__ghost_event *event);
     void *user;
 } ebb__ghost_options;
 

@@ -154,6 +154,10 @@ uint32_t ebb__ledger_victim(ebb__ledger *l, uint64_t need);
 /* The same of those that the driver allows, which is asked of few. */
 uint32_t ebb__ledger_victim_of(ebb__ledger *l, uint64_t need,
                                bool (*allows)(void *user, const uint32_t *owner), void *user);
+/* What a choice needs is made when one is asked for, and kept up from then on; or from now on no
+ * more, until one is. */
+bool ebb__ledger_is_awake(const ebb__ledger *l);
+void ebb__ledger_sleep(ebb__ledger *l);
 /* Its bytes were given up: resident, unlocked, no source; or are back: needed, not resident.
  * Inputs of a restored val are gone at once where they were needed for it alone, even locked. */
 void ebb__ledger_dropped(ebb__ledger *l, uint32_t val);

@@ -420,6 +420,19 @@ void ebb__ledger_wake(ebb__ledger *l)
         if (is_passed_on(&l->vals[i])) ebb__ledger_sooner(l, i);
 }
 
+bool ebb__ledger_is_awake(const ebb__ledger *l)
+{
+    return l->awake;
+}
+
+void ebb__ledger_sleep(ebb__ledger *l)
+{
+    for (uint32_t i = 0; i < l->n_candidates; i++) l->vals[l->slot_val[i]].slot = NONE;
+    for (uint32_t i = 0; i < l->n_stale; i++) l->vals[l->stale[i]].stale = false;
+    l->n_candidates = l->n_stale = 0;
+    l->awake = false;
+}
+
 static void all_stale(ebb__ledger *l)
 {
     for (uint32_t i = 0; i < l->n_candidates; i++) stale_add(l, l->slot_val[i]);

@@ -51,7 +51,6 @@ struct ebb__big {
     bool known;      /* it is in n_known; under the mutex */
     uint32_t n_deps; /* of its uses, those by dropped values of its memory; under the mutex */
     uint32_t number; /* in the memory's ledger; EBB__LEDGER_NONE; under the mutex */
-    float weight;    /* as set; 1 at first */
     /* By what earlier steps did, nobody reads it again in this one: it is given up once only
      * scopes hold it. */
     atomic_bool spare;
@@ -106,8 +105,6 @@ struct ebb__memory {
     uint64_t n_evictions_before;        /* the end of the last step */
     bool follows;                       /* who sets next uses sets all of them */
     bool policy_is_fixed;
-    bool has_position; /* on an axis of next uses of its own; else the clock is */
-    double position;
     atomic_uint n_maps; /* by users, of values of this memory */
     uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
     double recompute_cost;
@@ -118,6 +115,12 @@ struct ebb__memory {
     uint32_t *left_table;
     uint32_t left_n, left_step;
     atomic_uint left_now;      /* the operation that has run */
+    /* Who knows when the values born in a step are read, if that was not asked for yet. */
+    const struct ebb__learned *known;
+    double known_base;
+    uint32_t known_step;
+    ebb__value **named; /* of a step: the value born as each number, while there is one */
+    uint32_t named_n, named_step;
     atomic_size_t notes_bytes; /* tables of who learns from steps */
     uint64_t serial;
     bool has_places; /* whose a block is can be found: compact.c */
@@ -273,6 +276,14 @@ static inline void ebb__let_go(ebb__memory *m, const ebb__big *b)
 {
     if (m->left_step && b->born_step == m->left_step) ebb__left_note(m, b);
 }
+
+/* Of one that is, or is no longer, born as it says. */
+static inline void ebb__named_note(ebb__memory *m, ebb__big *b, bool is)
+{
+    if (b->born_id < m->named_n && b->born_step == m->named_step)
+        m->named[b->born_id] = is ? &b->value : NULL;
+}
+void ebb__nexts_fill(ebb__memory *m);
 
 /* ---- region.c, under the mutex ----------------------------------------------------------- */
 /* A use of a spare value has gone: it is looked at when the mutex is given back. */

@@ -116,7 +116,7 @@ static void weigh(ebb__memory *m, ebb__value *v)
 {
     ebb__big *b = ebb__big_of(v);
     if (!v->recipe || !ebb__mirror_has(m, b)) return;
-    ebb__ledger_set_weight(m->ledger, b->number, b->weight * gain(v));
+    ebb__ledger_set_weight(m->ledger, b->number, gain(v));
 }
 
 static void readers_weigh(ebb__memory *m, const ebb__value *v)
@@ -198,7 +198,7 @@ void ebb__mirror_kind(ebb__memory *m, ebb__value *v)
 void ebb__mirror_clock(ebb__memory *m)
 {
     double now = (double)ebb__memory_now(m);
-    ebb__ledger_clock(m->ledger, now, m->has_position ? m->position : now);
+    ebb__ledger_clock(m->ledger, now, now);
 }
 
 /* Only handles of scopes hold it, as far as can be seen. */
@@ -258,30 +258,14 @@ double ebb__value_next(ebb__value *v)
     return at;
 }
 
-void ebb__value_set_weight(ebb__value *v, float weight)
-{
-    ebb__memory *m = v->ctx->memory;
-    if (v->tiny || !m->ledger || m->policy_is_fixed) return;
-    ebb__memory_enter(m);
-    ebb__big_of(v)->weight = weight;
-    weigh(m, v);
-    ebb__memory_leave_unchanged(m);
-}
-
-void ebb__memory_set_policy(ebb_context *ctx, const ebb__policy *policy)
-{
-    ebb__memory *m = ctx->memory;
-    if (!m->own_ledger || m->policy_is_fixed) return;
-    ebb__memory_enter(m);
-    ebb__ledger_set_policy(m->own_ledger, policy ? policy : &ebb__policy_next);
-    ebb__memory_leave_unchanged(m);
-}
-
 void ebb__memory_fix_policy(ebb_context *ctx, const ebb__policy *policy)
 {
-    ctx->memory->policy_is_fixed = false;
-    ebb__memory_set_policy(ctx, policy);
-    ctx->memory->policy_is_fixed = true;
+    ebb__memory *m = ctx->memory;
+    if (!m->own_ledger) return;
+    ebb__memory_enter(m);
+    ebb__ledger_set_policy(m->own_ledger, policy);
+    m->policy_is_fixed = true;
+    ebb__memory_leave_unchanged(m);
 }
 
 bool ebb__memory_policy_is_fixed(const ebb_context *ctx)
@@ -289,23 +273,9 @@ bool ebb__memory_policy_is_fixed(const ebb_context *ctx)
     return ctx->memory->policy_is_fixed;
 }
 
-void ebb__memory_axis(ebb_context *ctx, double at)
-{
-    ebb__memory *m = ctx->memory;
-    if (!m->own_ledger) return;
-    ebb__memory_enter(m);
-    m->has_position = !isnan(at);
-    m->position = at;
-    ebb__memory_leave_unchanged(m);
-}
-
 double ebb__memory_position(const ebb_context *ctx)
 {
-    ebb__memory *m = ctx->memory;
-    ebb__memory_enter(m);
-    double at = m->has_position ? m->position : (double)ebb__memory_now(m);
-    ebb__memory_leave_unchanged(m);
-    return at;
+    return (double)ebb__memory_now(ctx->memory);
 }
 
 bool ebb__memory_chooses(const ebb_context *ctx)

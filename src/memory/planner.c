@@ -123,13 +123,12 @@ static void advice_clear(const ebb__planner *n, ebb__advice *a)
 }
 
 /* ---- one candidate ----------------------------------------------------------------------- */
-static void note_dropped(void *user, uint32_t step, uint32_t val)
+static void note_dropped(void *user, const ebb__ghost_event *e)
 {
     ebb__planner *n = user;
-    (void)step;
-    if (n->seen[val]) return;
-    n->seen[val] = 1;
-    n->changed[n->n_changed++] = val;
+    if (e->again || n->seen[e->val]) return;
+    n->seen[e->val] = 1;
+    n->changed[n->n_changed++] = e->val;
 }
 
 /* Runs it, given up beyond `most` in cost; keeps it where it is cheaper than the best. *cost is more
@@ -141,7 +140,7 @@ static ebb_status attempt(double *cost, ebb__planner *n, const ebb__policy *poli
     ebb__ghost_options o;
     options_make(&o, policy, n->axis, is_advised ? &n->advice : NULL, n->budget);
     if (base > 0 && most < UNFINISHED) o.limit = most / base;
-    o.dropped = note_dropped;
+    o.happened = note_dropped;
     o.user = n;
     ebb__ghost_result r;
     n->n_changed = 0;

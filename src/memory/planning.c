@@ -100,12 +100,12 @@ static ebb_status smallest_look(ebb__planning *p)
 static bool is_better(const ebb__planning *p)
 {
     const ebb__planner *n = &p->planner;
-    return n->candidate > 3 && n->best.result.end == EBB__GHOST_DONE &&
+    return p->has_planner && n->candidate > 3 && n->best.result.end == EBB__GHOST_DONE &&
            (!p->of->plan || n->best.result.cost < p->of->plan->cost);
 }
 
 /* False: there is nothing left to do, or no memory to do it in. */
-static bool piece(ebb__planning *p, ebb_context *ctx)
+static bool piece(ebb__planning *p, const ebb_context *ctx)
 {
     bool done = false;
     if (!p->of->has_smallest) return smallest_look(p) == EBB_OK;
@@ -113,7 +113,6 @@ static bool piece(ebb__planning *p, ebb_context *ctx)
     if (!p->has_planner)
         p->has_planner = ebb__planner_create(&p->planner, &p->program, room) == EBB_OK;
     if (!p->has_planner || ebb__planner_work(&done, &p->planner, 1) != EBB_OK) return false;
-    if (is_better(p) && !ebb__learned_plan(p->of, ctx, &p->planner)) return false;
     return !done;
 }
 
@@ -146,6 +145,7 @@ static void work(ebb__planning *p, ebb_context *ctx, ebb__learned *l, double mos
         more = piece(p, ctx);
         item_note(p, (now_ns() - begun) / items_of(l));
     }
+    if (is_better(p)) more = ebb__learned_plan(p->of, ctx, &p->planner) && more;
     double spent = now_ns() - from;
     p->credit -= spent;
     p->spent += spent;

@@ -128,6 +128,9 @@ uint64_t ebb__value_born(const ebb__value *v)
 void ebb__value_set_born(ebb__value *v, uint64_t born)
 {
     if (v->tiny) return;
-    ebb__big_of(v)->born_step = (uint32_t)(born >> 32);
-    ebb__big_of(v)->born_id = (uint32_t)born;
+    ebb__big *b = ebb__big_of(v);
+    ebb__named_note(v->ctx->memory, b, false);
+    b->born_step = (uint32_t)(born >> 32);
+    b->born_id = (uint32_t)born;
+    ebb__named_note(v->ctx->memory, b, true);
 }

@@ -95,10 +95,21 @@ typedef struct ebb__step_use {
     size_t values;            /* born in the step, and in memory */
 } ebb__step_use;
 void ebb__step_bytes(ebb__step_use *out, const ebb_context *ctx, uint32_t step);
-/* Sets the next use of each value born in the step; next() calls nothing of the memory's. */
-void ebb__step_nexts_set(ebb_context *ctx, uint32_t step,
-                         double (*next)(void *user, uint32_t born), void *user);
-/* Values given up so far for want of room. */
+struct ebb__learned; /* trace_cache.h */
+/* Sets the next use of each value born in the step, after the operation told last, by a kept
+ * step that begins at `base` on the clock; or, where later, as soon as somebody has to choose what
+ * to give up. NULL: nobody knows. */
+void ebb__step_nexts_set(ebb_context *ctx, uint32_t step, const struct ebb__learned *l,
+                         double base, bool later);
+/* made[i] is from now on the value born as i of this step, where it can be made again; n of them,
+ * until the next call. */
+void ebb__named_watch(ebb_context *ctx, uint32_t step, ebb__value **made, uint32_t n);
+/* Gives the bytes of such a value up, where that can be done. */
+bool ebb__named_drop(ebb_context *ctx, uint32_t born);
+/* One that has none and is needed: it stays once it is made again, until ebb__value_stay_end.
+ * NULL: it is not so. */
+ebb__value *ebb__named_away(ebb_context *ctx, uint32_t born);
+/* Values given up so far for want of room, or by name. */
 uint64_t ebb__memory_evictions(const ebb_context *ctx);
 
 /* ---- the clock --------------------------------------------------------------------------- */
@@ -107,18 +118,12 @@ uint64_t ebb__clock(const ebb_context *ctx);
 void ebb__clock_advance(ebb_context *ctx, float ns);
 /* ---- what is given up, and in which order: nothing where there is no budget --------------- */
 /* When it will be read, on the axis of next uses; EBB__NEXT_UNKNOWN, EBB__NEXT_NONE. The clock is
- * that axis, or what ebb__memory_axis says. Of what cannot be made again nothing is noted. */
+ * that axis. Of what cannot be made again nothing is noted. */
 void ebb__value_set_next(ebb__value *v, double at);
 double ebb__value_next(ebb__value *v);
-/* > 0; 1 at first: above 1 it is given up earlier. */
-void ebb__value_set_weight(ebb__value *v, float weight);
-/* NULL: that of the beginning, ebb__policy_next. Not where one is fixed. */
-void ebb__memory_set_policy(ebb_context *ctx, const ebb__policy *policy);
-/* From now on this one, whatever is learned: to compare with. */
+/* From now on this one, and nothing learned is followed: to compare with. */
 void ebb__memory_fix_policy(ebb_context *ctx, const ebb__policy *policy);
 bool ebb__memory_policy_is_fixed(const ebb_context *ctx);
-/* The present position on an axis of the caller's; NAN: the clock is the axis. */
-void ebb__memory_axis(ebb_context *ctx, double at);
 double ebb__memory_position(const ebb_context *ctx);
 /* Values are being given up: next uses matter. */
 bool ebb__memory_chooses(const ebb_context *ctx);

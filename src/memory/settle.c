@@ -89,6 +89,7 @@ static void big_destroy(ebb__memory *m, ebb__big *b)
     EBB_ASSERT(b->number == EBB__LEDGER_NONE);
     ebb__recipe_drop(m, &b->value);
     m->n_known -= b->known;
+    ebb__named_note(m, b, false);
     *b->prev = b->next;
     if (b->next) b->next->prev = b->prev;
     object_dead(m, b, ebb__big_bytes(b));

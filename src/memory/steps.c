@@ -4,6 +4,7 @@
 #include "memory/mirror.h"
 #include "memory/reserve.h"
 #include "memory/room.h"
+#include "memory/trace_cache.h"
 
 void *ebb__notes_alloc(ebb_context *ctx, size_t bytes)
 {
@@ -73,13 +74,64 @@ void ebb__step_bytes(ebb__step_use *out, const ebb_context *ctx, uint32_t step)
     ebb__memory_leave_unchanged(m);
 }
 
-void ebb__step_nexts_set(ebb_context *ctx, uint32_t step,
-                         double (*next)(void *user, uint32_t born), void *user)
+/* ---- next uses, values by name ----------------------------------------------------------- */
+void ebb__nexts_fill(ebb__memory *m)
+{
+    uint32_t at = atomic_load_explicit(&m->left_now, memory_order_relaxed);
+    for (ebb__big *b = m->all; b; b = b->next) {
+        if (b->born_step != m->known_step || !ebb__mirror_has(m, b)) continue;
+        double next = m->known ? m->known_base + ebb__learned_next(m->known, b->born_id, at)
+                               : EBB__NEXT_UNKNOWN;
+        ebb__ledger_set_next(m->ledger, b->number, next);
+    }
+}
+
+void ebb__step_nexts_set(ebb_context *ctx, uint32_t step, const ebb__learned *l, double base,
+                         bool later)
 {
     ebb__memory *m = ctx->memory;
     ebb__memory_enter(m);
-    for (ebb__big *b = m->all; b; b = b->next)
-        if (b->born_step == step && ebb__mirror_has(m, b))
-            ebb__ledger_set_next(m->ledger, b->number, next(user, b->born_id));
+    m->known = l;
+    m->known_step = step;
+    m->known_base = base;
+    if (later && m->ledger)
+        ebb__ledger_sleep(m->ledger);
+    else
+        ebb__nexts_fill(m);
+    m->known = later ? l : NULL;
     ebb__memory_leave_unchanged(m);
+}
+
+void ebb__named_watch(ebb_context *ctx, uint32_t step, ebb__value **made, uint32_t n)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    m->named = made;
+    m->named_n = n;
+    m->named_step = step;
+    for (ebb__big *b = m->all; b; b = b->next) ebb__named_note(m, b, true);
+    ebb__memory_leave_unchanged(m);
+}
+
+bool ebb__named_drop(ebb_context *ctx, uint32_t born)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    ebb__value *v = born < m->named_n ? m->named[born] : NULL;
+    bool is_mine = v && (v->kind == EBB_KIND_ACTIVATION || v->kind == EBB_KIND_TEMPORARY);
+    bool dropped = is_mine && !ebb__big_of(v)->locks && ebb__drop(m, v);
+    m->n_evictions += dropped;
+    ebb__memory_leave(m);
+    return dropped;
+}
+
+ebb__value *ebb__named_away(ebb_context *ctx, uint32_t born)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    ebb__value *v = born < m->named_n ? m->named[born] : NULL;
+    if (v && (v->state != EBB__VALUE_DROPPED || !atomic_load(&v->uses))) v = NULL;
+    ebb__memory_leave_unchanged(m);
+    if (v) ebb__value_stay(v, false);
+    return v;
 }

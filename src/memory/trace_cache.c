@@ -357,9 +357,17 @@ ebb__learned *ebb__trace_cache_same(const ebb__trace_cache *c, uint32_t n_ops, u
     return NULL;
 }
 
+/* The plan has come out as simulated, where the other ways were among the candidates. */
+static bool is_as_planned(const ebb__learned *l)
+{
+    const double more = 1.05;
+    double simulated = l->plan ? l->plan->cost - l->tape.time : -1;
+    return l->plan && l->extra[EBB__HOW_PLANNED] <= fmax(more * simulated, 0);
+}
+
 ebb__how ebb__learned_how(const ebb__learned *l)
 {
-    if (l->plan && l->extra[EBB__HOW_PLANNED] < 0) return EBB__HOW_PLANNED;
+    if (is_as_planned(l)) return EBB__HOW_PLANNED;
     if (l->extra[EBB__HOW_KNOWN] < 0) return EBB__HOW_KNOWN;
     ebb__how best = l->plan ? EBB__HOW_PLANNED : EBB__HOW_KNOWN;
     if (l->extra[EBB__HOW_KNOWN] < l->extra[best]) best = EBB__HOW_KNOWN;
@@ -374,43 +382,76 @@ void ebb__trace_cache_destroy(ebb__trace_cache *c, ebb_context *ctx)
 }
 
 /* ---- plans ------------------------------------------------------------------------------- */
-static uint32_t early_put(uint32_t *out, const ebb__planner *planner)
+typedef struct schedule {
+    const ebb__tape *t;
+    ebb__steps_plan *plan;
+    uint32_t max, op;
+} schedule;
+
+/* The program's first step of an operation: that of the first source it brings. */
+static uint32_t first_step(const ebb__tape *t, uint32_t op)
 {
-    const ebb__program *p = planner->p;
     uint32_t n = 0;
-    for (uint32_t s = 0; s < p->n_steps && planner->best.is_advised; s++)
-        for (uint32_t k = p->steps[s].in; k < p->steps[s].out + p->steps[s].n_out; k++) {
-            if (!(planner->best.advice.early[k] & EBB__ACT_DROP)) continue;
-            if (out) out[2 * n] = s;
-            if (out) out[2 * n + 1] = p->links[k];
-            n++;
-        }
-    return n;
+    for (uint32_t v = op ? t->ops[op - 1].vals : 0; v < t->ops[op].vals; v++)
+        n += ebb__tape_kind_of(t, v) == EBB__TAPE_SOURCE;
+    return t->ops[op].step - n;
+}
+
+/* What is made again after an operation may need the bytes that are let go of then. */
+static void act_put(void *user, const ebb__ghost_event *e)
+{
+    schedule *s = user;
+    const ebb__tape *t = s->t;
+    while (s->op + 1 < t->n_ops && e->step >= first_step(t, s->op + 1)) s->op++;
+    bool after = e->after || e->step > t->ops[s->op].step;
+    uint32_t at = after && e->again ? 2 * (s->op + 1) : 2 * s->op + after;
+    if (s->plan->n_acts == s->max || e->step >= t->n_steps) return;
+    s->plan->acts[s->plan->n_acts++] =
+        (ebb__steps_act){.at = at, .val = e->val & (UINT32_MAX >> 1), .again = e->again};
 }
 
 bool ebb__learned_plan(ebb__learned *l, ebb_context *ctx, const ebb__planner *planner)
 {
-    const ebb__program *p = planner->p;
-    uint32_t n_early = early_put(NULL, planner);
-    size_t axis = ((size_t)p->n_steps + 1) * sizeof(double);
-    size_t weights = planner->best.is_advised ? p->n_vals * sizeof(float) : 0;
-    size_t bytes =
-        sizeof(ebb__steps_plan) + axis + weights + 2 * (size_t)n_early * sizeof(uint32_t);
+    const ebb__ghost_result *best = &planner->best.result;
+    ebb__ghost_result r;
+    ebb__ghost_options o;
+    schedule s = {.t = &l->tape, .max = best->n_evictions + best->n_rebuilt};
+    size_t acts = s.max * sizeof *s.plan->acts, made = l->tape.n_vals * sizeof *s.plan->made;
     plan_free(l, ctx);
-    ebb__steps_plan *plan = ebb__notes_alloc(ctx, bytes);
+    ebb__steps_plan *plan = ebb__notes_alloc(ctx, sizeof *plan + made + acts);
     if (!plan) return false;
-    *plan = (ebb__steps_plan){.policy = planner->best.policy,
-                              .axis = (double *)(plan + 1),
-                              .n_early = n_early,
-                              .cost = planner->best.result.cost,
+    *plan = (ebb__steps_plan){.made = (struct ebb__value **)(plan + 1),
+                              .cost = best->cost,
                               .block = plan,
-                              .block_bytes = bytes};
-    char *rest = (char *)plan->axis + axis;
-    memcpy(plan->axis, planner->best.axis, axis);
-    if (weights) plan->weights = memcpy(rest, planner->best.advice.weights, weights);
-    plan->early = (uint32_t *)(rest + weights);
-    early_put(plan->early, planner);
-    l->plan = plan;
+                              .block_bytes = sizeof *plan + made + acts};
+    plan->acts = (ebb__steps_act *)((char *)plan->made + made);
+    s.plan = l->plan = plan;
     l->extra[EBB__HOW_PLANNED] = -1;
-    return true;
+    ebb__plan_options(&o, &planner->best, planner->budget);
+    o.happened = act_put;
+    o.user = &s;
+    if (ebb__ghost_run(&r, planner->p, &o) == EBB_OK) return true;
+    plan_free(l, ctx);
+    return false;
+}
+
+/* ---- next uses --------------------------------------------------------------------------- */
+double ebb__learned_place(const ebb__learned *l, uint32_t reader, uint32_t val)
+{
+    const ebb__tape *t = &l->tape;
+    if (reader < t->n_ops) return t->ops[reader].time;
+    return val < t->n_vals && t->left[val] == KEPT ? t->time : EBB__NEXT_NONE;
+}
+
+double ebb__learned_next(const ebb__learned *l, uint32_t val, uint32_t at)
+{
+    const ebb__tape *t = &l->tape;
+    uint32_t reader = val < t->n_vals ? l->first[val] : NONE;
+    while (reader != NONE && reader <= at) {
+        uint32_t k = t->ops[reader].links;
+        while (t->links[--k] != val) {
+        }
+        reader = l->next[k];
+    }
+    return ebb__learned_place(l, reader, val);
 }

@@ -77,14 +77,18 @@ void ebb__tape_end(ebb__tape *t, uint64_t hash, float cost, bool is_rule);
 ebb_status ebb__tape_trace(ebb__trace *out, const ebb_allocator *allocator, const ebb__tape *t);
 
 /* ---- kept steps -------------------------------------------------------------------------- */
-/* What to do in a step like this one: the planner's. */
+/* A val is given up, or made again, before operation at / 2; after it, but before anything of it
+ * is let go of, where at is odd. */
+typedef struct ebb__steps_act {
+    uint32_t at;
+    uint32_t val : 31, again : 1;
+} ebb__steps_act;
+/* What to do in a step like this one: what the planner's best run did, in its order. */
 typedef struct ebb__steps_plan {
-    ebb__policy policy;
-    double *axis;    /* per step of the program, one more */
-    float *weights;  /* vals; NULL: all 1 */
-    uint32_t *early; /* pairs: step, and a val given up after it; ascending */
-    uint32_t n_early;
-    double cost; /* simulated */
+    ebb__steps_act *acts;
+    uint32_t n_acts;
+    struct ebb__value **made; /* per val, while a step is done so: for ebb__named_watch */
+    double cost;              /* simulated */
     void *block;
     size_t block_bytes;
 } ebb__steps_plan;
@@ -133,10 +137,17 @@ void ebb__trace_cache_use(ebb__trace_cache *c, ebb__learned *l);
 /* A step has ended: those that were seen once and not again for a while are forgotten, but not
  * `spared`. */
 void ebb__trace_cache_turn(ebb__trace_cache *c, ebb_context *ctx, const ebb__learned *spared);
-/* How a step like this one is best done: what was not tried yet, then what cost least. */
+/* How a step like this one is best done: as planned where that comes out so; else what was not
+ * tried yet, then what cost least. */
 ebb__how ebb__learned_how(const ebb__learned *l);
 void ebb__trace_cache_destroy(ebb__trace_cache *c, ebb_context *ctx);
-/* The planner's best becomes the step's plan. False: no room for it. */
+/* What the planner's best run does becomes the step's plan; it is run once more. False: no room. */
 bool ebb__learned_plan(ebb__learned *l, ebb_context *ctx, const ebb__planner *planner);
+
+/* ---- next uses, on the axis of the step's time -------------------------------------------- */
+/* When operation `reader`, which reads val, begins; NONE: no more in this step. */
+double ebb__learned_place(const ebb__learned *l, uint32_t reader, uint32_t val);
+/* When val is read next, after operation `at`. */
+double ebb__learned_next(const ebb__learned *l, uint32_t val, uint32_t at);
 
 #endif

@@ -70,7 +70,6 @@ ebb__big *ebb__big_create(ebb_context *ctx, size_t bytes, ebb_kind kind, bool ex
                             .bytes = bytes,
                             .ctx = ctx};
     b->number = EBB__LEDGER_NONE;
-    b->weight = 1;
     return b;
 }
 
