@@ -45,11 +45,12 @@ struct ebb__follow {
     double base;           /* where the axis of the followed step begins */
     bool has_acts; /* it is done as planned: */
     uint32_t next_act;
-    uint64_t n_acted, chosen; /* values given up as planned so far; and not, when it began */
+    uint64_t n_acted, n_before; /* values given up as planned in it; and not, before it began */
     uint64_t n_evictions;     /* when the step began */
     size_t bookkeeping;      /* when its backward began */
     double started;          /* ns */
     double extra;            /* the last step has run again */
+    uint64_t n_chosen;       /* and given up otherwise than as planned */
     uint64_t n_known;        /* steps like one before to their end */
     uint32_t n_new, n_short; /* one after the other, unlike all before; too long */
     ebb__planning planning;
@@ -254,18 +255,19 @@ static void brings(ebb__follow *f, ebb__value *v, ebb__tape_kind kind, size_t by
         f->n_vals++;
 }
 
-/* Results that can be made again, scratch, then results that cannot, and what was written. */
+/* Results that cannot be made again, for which there must be room before the operation runs; those
+ * that can, scratch, then what was written. */
 static void made_note(ebb__follow *f, const ebb__apply *a)
 {
     const ebb__call *c = &a->call;
     int32_t n = c->n_out + c->n_aux;
     for (int32_t k = 0; k < n; k++)
+        if (is_seen(f, a->made[k]) && !ebb__recipe_of(a->made[k]))
+            brings(f, a->made[k], EBB__TAPE_SOURCE, a->made[k]->bytes);
+    for (int32_t k = 0; k < n; k++)
         if (is_seen(f, a->made[k]) && ebb__recipe_of(a->made[k]))
             brings(f, a->made[k], EBB__TAPE_MADE, a->made[k]->bytes);
     if (c->scratch_bytes) brings(f, NULL, EBB__TAPE_SCRATCH, c->scratch_bytes);
-    for (int32_t k = 0; k < n; k++)
-        if (is_seen(f, a->made[k]) && !ebb__recipe_of(a->made[k]))
-            brings(f, a->made[k], EBB__TAPE_BECAME, a->made[k]->bytes);
     for (int32_t i = 0; i < c->n_in && c->op->writes; i++) {
         ebb__value *v = c->op->writes >> (i < 31 ? i : 31) & 1 ? operand(f, a, i) : NULL;
         uint32_t val = v ? number_of(v, f->number) : NONE;
@@ -317,7 +319,7 @@ static void telling_begin(ebb__follow *f, uint32_t at)
     if (!told && how == EBB__HOW_ALONE) return;
     acts_end(f);
     if (how == EBB__HOW_PLANNED) acts_begin(f, at);
-    f->chosen = ebb__memory_evictions(f->ctx) - f->n_acted;
+    f->n_before = ebb__memory_evictions(f->ctx) - f->n_acted;
     ebb__memory_follow(f->ctx, how != EBB__HOW_ALONE);
     if (f->on) f->base = (double)ebb__clock(f->ctx) - here(f, at);
     ebb__step_nexts_set(f->ctx, f->number, how == EBB__HOW_ALONE ? NULL : f->on, f->base,
@@ -381,7 +383,7 @@ bool ebb__follow_acts(const ebb__follow *f)
 static void acted(ebb__follow *f, uint32_t at)
 {
     act_next(f, 2 * at + 1);
-    if (ebb__memory_evictions(f->ctx) - f->n_acted != f->chosen) f->tells = true;
+    if (ebb__memory_evictions(f->ctx) - f->n_acted != f->n_before) f->tells = true;
 }
 
 /* Which kept step the operation belongs to, if any; else it is recorded. */
@@ -485,6 +487,8 @@ void ebb__follow_step(ebb__follow *f)
     double now = now_ns();
     telling_end(f);
     f->extra = recompute_cost(f) - f->recompute_cost;
+    f->n_chosen = ebb__memory_evictions(f->ctx) - f->n_evictions - f->n_acted;
+    f->n_acted = 0;
     f->last = f->is_short ? NULL : step_learn(f);
     ebb__trace_cache_turn(&f->cache, f->ctx, f->planning.of);
     f->n_short = f->is_short ? f->n_short + 1 : 0;
@@ -513,6 +517,7 @@ void ebb__follow_stats_get(ebb__follow_stats *out, const ebb__follow *f)
                                .plan_ns = (uint64_t)f->planning.spent};
     const ebb__learned *l = f->last;
     out->extra = f->extra;
+    out->n_chosen = f->n_chosen;
     out->planned = l && l->plan ? l->plan->cost - l->tape.time : -1;
     out->known_bytes = l ? l->smallest : 0;
     for (int i = 0; i < f->cache.n; i++) out->n_plans += f->cache.items[i]->plan != NULL;

@@ -37,6 +37,7 @@ typedef struct ebb__follow_stats {
     uint64_t plan_ns;
     double extra;       /* what the last step has run again, in estimated cost */
     double planned;     /* that of a step like it as simulated; below 0: it has no plan */
+    uint64_t n_chosen;  /* values given up in it that no plan had named */
     size_t known_bytes; /* a budget that would do for steps like it; 0: not known */
 } ebb__follow_stats;
 void ebb__follow_stats_get(ebb__follow_stats *out, const ebb__follow *f);

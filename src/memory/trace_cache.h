@@ -20,7 +20,7 @@
 #define EBB__TAPE_KEPT (UINT32_MAX - 1)
 
 typedef enum ebb__tape_kind {
-    EBB__TAPE_SOURCE, /* from outside, before the operation */
+    EBB__TAPE_SOURCE, /* from outside, or not to be made again: there before the operation */
     EBB__TAPE_MADE,
     EBB__TAPE_SCRATCH,
     EBB__TAPE_BECAME /* a source, once the operation has run */
