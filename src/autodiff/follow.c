@@ -43,16 +43,16 @@ struct ebb__follow {
     bool is_mixed;         /* not all of it */
     double recompute_cost; /* when it began */
     double base;           /* where the axis of the followed step begins */
-    bool has_acts; /* it is done as planned: */
+    bool has_acts;         /* it is done as planned: */
     uint32_t next_act;
     uint64_t n_acted, n_before; /* values given up as planned in it; and not, before it began */
-    uint64_t n_evictions;     /* when the step began */
-    size_t bookkeeping;      /* when its backward began */
-    double started;          /* ns */
-    double extra;            /* the last step has run again */
-    uint64_t n_chosen;       /* and given up otherwise than as planned */
-    uint64_t n_known;        /* steps like one before to their end */
-    uint32_t n_new, n_short; /* one after the other, unlike all before; too long */
+    uint64_t n_evictions;       /* when the step began */
+    size_t bookkeeping;         /* when its backward began */
+    double started;             /* ns */
+    double extra;               /* the last step has run again */
+    uint64_t n_chosen;          /* and given up otherwise than as planned */
+    uint64_t n_known;           /* steps like one before to their end */
+    uint32_t n_new, n_short;    /* one after the other, unlike all before; too long */
     ebb__planning planning;
 };
 

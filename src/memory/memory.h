@@ -114,7 +114,7 @@ struct ebb__memory {
     /* Of the values born in this step of a learner's: the operation after which nobody held it. */
     uint32_t *left_table;
     uint32_t left_n, left_step;
-    atomic_uint left_now;      /* the operation that has run */
+    atomic_uint left_now; /* the operation that has run */
     /* Who knows when the values born in a step are read, if that was not asked for yet. */
     const struct ebb__learned *known;
     double known_base;
