@@ -49,6 +49,10 @@ typedef struct ebb_context_options {
     /* Each recorded operation keeps its caller's file and line (16 bytes) for refusals and
      * explanations; so in all contexts below. */
     bool record_sites;
+    /* For finding faults: what is made again, for a budget or a region, is compared by a hash with
+     * what was given up first. Where it differs the call that reads it fails: E_MISUSE names the
+     * user's own operation. A pass over the bytes each time; so in all contexts below. */
+    bool check_recompute;
     uint64_t reserved[6];
 } ebb_context_options;
 

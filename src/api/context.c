@@ -183,6 +183,7 @@ ebb_status(ebb_context_create)(ebb_context **out, const ebb_context_options *opt
     ctx->single_threaded = o->parent ? o->parent->single_threaded : o->single_threaded;
     ctx->nondeterministic = o->nondeterministic;
     ctx->record_sites = o->record_sites || (o->parent && o->parent->record_sites);
+    ctx->check_recompute = o->check_recompute || (o->parent && o->parent->check_recompute);
     ebb__thread_token *self = ebb__thread_self();
     ctx->thread_id = o->parent ? o->parent->thread_id : self ? self->id : 0;
     ctx->seed = o->seed;

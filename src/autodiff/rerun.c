@@ -148,6 +148,19 @@ static void settle(const ebb__record *r, ebb__value *const *held, bool ok)
     }
 }
 
+static ebb_status as_before(const ebb__record *r, ebb__value *const *held)
+{
+    for (int32_t k = 0; k < r->n_out; k++) {
+        if (!held[k] || ebb__value_is_as_before(held[k])) continue;
+        bool ours = ebb__registry_at(r->ctx->registry, r->op->id) == r->op;
+        return ours ? ebb__fail(EBB_E_INTERNAL, "run again it gives other values")
+                    : ebb__fail(EBB_E_MISUSE,
+                                "run again it gives other values: an operation that may has "
+                                "the flag EBB_CUSTOM_NO_RECOMPUTE");
+    }
+    return EBB_OK;
+}
+
 static uint64_t now_ns(void)
 {
     struct timespec t;
@@ -181,6 +194,7 @@ static ebb_status compute(ebb__record *r, ebb__call *c, ebb__value *const *held)
     uint64_t start = now_ns();
     ebb_status status = o ? o->forward(c, backend) : r->op->forward(c);
     ebb__room_recomputed(c->ctx, now_ns() - start, ebb__record_cost(r));
+    if (status == EBB_OK) status = as_before(r, held);
     settle(r, held, status == EBB_OK);
     if (scratch) ebb__scratch_free(c->ctx, c->scratch, scratch);
     return status;

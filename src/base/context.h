@@ -23,7 +23,7 @@ struct ebb_context {
     ebb_allocator allocator;
     uint32_t fork_generation;
     int32_t n_threads;
-    bool single_threaded, nondeterministic, record_sites;
+    bool single_threaded, nondeterministic, record_sites, check_recompute;
     uint64_t thread_id; /* the only user where single_threaded */
     uint64_t seed;
     atomic_uint_fast64_t random_counter; /* next unused Philox counter */

@@ -76,27 +76,29 @@ static bool recipe_need(ebb__memory *m, ebb__value *v)
     return false;
 }
 
-#if EBB_CHECK >= 3
-static uint64_t content(const ebb__big *b)
+/* ---- what is made again is what was given up --------------------------------------------- */
+
+static bool compares(const ebb_context *ctx)
+{
+    return EBB_CHECK >= 3 || ctx->check_recompute;
+}
+
+static uint32_t content(const ebb__big *b)
 {
     if (b->value.phantom) return 1;
     uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
     const unsigned char *p = b->value.data;
     for (size_t i = 0; i < b->value.bytes - b->unused; i++)
         hash = (hash ^ p[i]) * UINT64_C(1099511628211);
-    return hash ? hash : 1;
+    uint32_t folded = (uint32_t)(hash ^ hash >> 32);
+    return folded ? folded : 1;
 }
 
-void ebb__content_note(ebb__big *b)
+bool ebb__value_is_as_before(const ebb__value *v)
 {
-    if (!b->content) b->content = content(b);
+    const ebb__big *b = (const ebb__big *)v;
+    return !compares(v->ctx) || !b->content || b->content == content(b);
 }
-
-void ebb__content_compare(const ebb__big *b)
-{
-    EBB__ASSERT(3, !b->content || b->content == content(b));
-}
-#endif
 
 bool ebb__drop(ebb__memory *m, ebb__value *v)
 {
@@ -110,7 +112,8 @@ bool ebb__drop(ebb__memory *m, ebb__value *v)
             can = recipe_need(m, v);
         if (can) {
             ebb__mirror_dropped(m, ebb__big_of(v));
-            ebb__content_note(ebb__big_of(v));
+            if (compares(v->ctx) && !ebb__big_of(v)->content)
+                ebb__big_of(v)->content = content(ebb__big_of(v));
             ebb__bytes_free(m, v);
         } else {
             ebb__state_set(v, EBB__VALUE_RESIDENT);
@@ -204,7 +207,6 @@ void ebb__value_restored(ebb__value *v)
     EBB_ASSERT(atomic_load(&v->uses) > 0);
     ebb__state_set(v, EBB__VALUE_RESIDENT);
     ebb__mirror_restored(m, ebb__big_of(v));
-    ebb__content_compare(ebb__big_of(v));
     ebb__inputs_unuse(m, ebb__recipe_of(v));
     ebb__memory_leave(m);
 }

@@ -42,10 +42,7 @@ struct ebb__big {
     atomic_bool kept;    /* somebody has held it beyond a scope: it is not lost for a write */
     bool forgone;        /* lost for a write, under a budget */
     atomic_uint visit;   /* the last search that came by */
-#if EBB_CHECK >= 3
-    uint64_t content; /* a hash of the bytes first given up; 0: none */
-#endif
-    uint8_t unused;  /* bytes at the end of the block that are no content */
+    uint8_t unused;      /* bytes at the end of the block that are no content */
     bool again;      /* made in a region that has ended: given up whenever nobody holds it */
     bool counted;    /* the ledger counts uses that are not by dropped values; see mirror.h */
     bool known;      /* it is in n_known; under the mutex */
@@ -55,6 +52,7 @@ struct ebb__big {
      * scopes hold it. */
     atomic_bool spare;
     bool in_spares;
+    uint32_t content; /* a hash of the bytes first given up; 0: none */
     ebb__big *next_spare;
     uint32_t born_step, born_id; /* the engine's */
     uint64_t serial;             /* in the order of the list, which begins with the newest */
@@ -294,22 +292,6 @@ void ebb__spares_settle(ebb__memory *m);
 /* Under the mutex: gives up the bytes of a value, where they can be made again and are not
  * pinned. */
 bool ebb__drop(ebb__memory *m, ebb__value *v);
-
-/* Where invariants are audited: what is made again is what was given up, to the bit. Under the
- * mutex. */
-#if EBB_CHECK >= 3
-void ebb__content_note(ebb__big *b);
-void ebb__content_compare(const ebb__big *b);
-#else
-static inline void ebb__content_note(ebb__big *b)
-{
-    (void)b;
-}
-static inline void ebb__content_compare(const ebb__big *b)
-{
-    (void)b;
-}
-#endif
 
 /* ---- value.c ----------------------------------------------------------------------------- */
 /* The struct of a value that is not tiny: LOST, one use, in no list. NULL: recorded why. */

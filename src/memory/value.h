@@ -270,6 +270,8 @@ ebb__value *ebb__value_missing(ebb__value *v);
 /* Gives a dropped value a new block (content unspecified, to be filled by its recipe). Whoever
  * does this holds a use of the value and is the only one to. Errors: E_BUDGET, E_NOMEM. */
 ebb_status ebb__value_reserve(ebb__value *v);
+/* Where the context compares what is made again: the bytes are those first given up. */
+bool ebb__value_is_as_before(const ebb__value *v);
 /* The recipe has run: the value is resident and gives back the uses it held of its inputs. */
 void ebb__value_restored(ebb__value *v);
 /* The recipe has failed: the block goes back, the value is dropped as before. */

@@ -204,6 +204,142 @@ static void nested_regions_give_the_same_bits_with_less_memory(void **state)
     assert_true(peak[2] <= peak[1] + N * sizeof(double));
 }
 
+/* ---- operations that are not the same twice ----------------------------------------------- */
+
+static int n_calls;
+
+static ebb_status same_shape(ebb_dtype *d, ebb_shape *s, const ebb_view *in, const void *attr)
+{
+    (void)attr;
+    d[0] = in[0].dtype, s[0] = in[0].shape;
+    return EBB_OK;
+}
+
+static ebb_status counts_its_calls(const ebb_view *out, const ebb_view *aux, const ebb_view *in,
+                                   const void *attr)
+{
+    (void)aux, (void)attr;
+    n_calls++;
+    for (int i = 0; i < N; i++)
+        ((double *)out[0].data)[i] = ((double *)in[0].data)[i] + n_calls;
+    return EBB_OK;
+}
+
+static ebb_status passes_on(ebb_vjp *v, const void *attr)
+{
+    (void)attr;
+    ebb_vjp_give(v, 0, ebb_vjp_grad(v, 0));
+    return EBB_OK;
+}
+
+static void an_operation_that_differs_when_run_again_is_found_and_named(void **state)
+{
+    (void)state;
+    ebb_custom op = {.name = "drifts",
+                     .n_in = 1,
+                     .n_out = 1,
+                     .shape = same_shape,
+                     .forward = counts_its_calls,
+                     .vjp = passes_on};
+    ebb_context *ctx;
+    GOOD(ebb_context_create(&ctx, &(ebb_context_options){.check_recompute = true}));
+    for (int allowed = 0; allowed < 2; allowed++) {
+        EBB_SCOPE(scope);
+        ebb_tensor *x = ramp(ctx, 0.1, 0.9), *y;
+        GOOD(ebb_set_requires_grad(x, true));
+        {
+            EBB_CHECKPOINT(region, ctx);
+            GOOD(ebb_apply(&y, &op, &x, NULL));
+            y = ebb_escape(region, ebb_tanh(ebb_sin(y)));
+        }
+        ebb_status status = case_backward_sum(y);
+        if (allowed) {
+            assert_int_equal(status, EBB_OK);
+        } else {
+            assert_int_equal(status, EBB_E_MISUSE);
+            assert_non_null(strstr(ebb_error_message(), "drifts: run again"));
+            assert_false(ebb_has_grad(x));
+            ebb_error_clear();
+        }
+        op.flags = EBB_CUSTOM_NO_RECOMPUTE;
+    }
+    ebb_context_destroy(ctx);
+}
+
+/* By-products that a rule reads belong to the run that is seen, noise filled in by the kernel. */
+static ebb_status noise_shape(ebb_dtype *d, ebb_shape *s, const ebb_view *in, const void *attr)
+{
+    (void)attr;
+    for (int k = 0; k < 2; k++) d[k] = in[0].dtype, s[k] = in[0].shape;
+    return EBB_OK;
+}
+
+static ebb_status noise(const ebb_view *out, const ebb_view *aux, const ebb_view *in,
+                        const void *attr)
+{
+    uint32_t seed = *(const uint32_t *)attr;
+    for (int i = 0; i < N; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        double slope = 0.1 + 0.8 * seed / 4294967296.0;
+        ((double *)aux[0].data)[i] = slope;
+        ((double *)out[0].data)[i] = ((double *)in[0].data)[i] * slope;
+    }
+    return EBB_OK;
+}
+
+static ebb_status noise_vjp(ebb_vjp *v, const void *attr)
+{
+    (void)attr;
+    ebb_vjp_give(v, 0, ebb_mul(ebb_vjp_grad(v, 0), ebb_vjp_aux(v, 0)));
+    return EBB_OK;
+}
+
+static void noise_drawn_inside_is_the_noise_of_the_gradient(void **state)
+{
+    (void)state;
+    const ebb_custom op = {.name = "noise",
+                           .n_in = 1,
+                           .n_out = 1,
+                           .n_aux = 1,
+                           .attr_bytes = sizeof(uint32_t),
+                           .need = {EBB_NEED_AUX(0)},
+                           .shape = noise_shape,
+                           .forward = noise,
+                           .vjp = noise_vjp};
+    static double y0[N], g[3][N];
+    for (int mode = 0; mode < 3; mode++) { /* plain, a region, a budget */
+        ebb_context *ctx;
+        GOOD(ebb_context_create(
+            &ctx, &(ebb_context_options){.memory_budget_bytes = mode == 2 ? 400000 : 0,
+                                         .check_recompute = true}));
+        ebb_scope scope = ebb_scope_begin(0, NULL);
+        ebb_tensor *x = same(ctx, -1), *y;
+        GOOD(ebb_set_requires_grad(x, true));
+        ebb_checkpoint region = ebb_checkpoint_begin(mode == 1 ? ctx : NULL);
+        ebb_error_clear();
+        ebb_scope inside = ebb_scope_begin(0, NULL);
+        GOOD(ebb_apply(&y, &op, &x, &(uint32_t){7}));
+        y = ebb_escape(inside, y);
+        ebb_tensor *kept = ebb_keep(y);
+        ebb_scope_end(inside);
+        ebb_checkpoint_end(&region);
+        ebb_tensor *more[6];
+        for (int i = 0; i < 6; i++)
+            more[i] = ebb_exp(i ? more[i - 1] : x); /* to be given up for */
+        GOOD(EBB_READ(kept, y0, N));
+        GOOD(case_backward_sum(kept));
+        GOOD(EBB_READ(ebb_grad_of(x), g[mode], N));
+        for (int i = 0; i < N; i++) assert_true(g[mode][i] == -y0[i]);
+        assert_memory_equal(g[mode], g[0], sizeof g[0]);
+        ebb_room_stats s;
+        ebb_room_stats_get(&s, ctx);
+        assert_true(mode != 2 || s.n_evictions > 0);
+        ebb_release(kept);
+        ebb_scope_end(scope);
+        ebb_context_destroy(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +348,8 @@ int main(void)
         CASE(parameters_of_the_region_get_their_gradients),
         CASE(a_kept_region_is_made_again_for_each_backward),
         CASE(second_derivatives_go_through),
+        cmocka_unit_test(an_operation_that_differs_when_run_again_is_found_and_named),
+        cmocka_unit_test(noise_drawn_inside_is_the_noise_of_the_gradient),
         CASE(nested_regions_give_the_same_bits_with_less_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

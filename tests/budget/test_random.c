@@ -409,6 +409,7 @@ static ebb_context *open(size_t budget, ebb_context *parent, int n_threads)
     if (ebb_context_create(&ctx, &(ebb_context_options){.n_threads = n_threads,
                                                         .seed = 5,
                                                         .parent = parent,
+                                                        .check_recompute = true,
                                                         .memory_budget_bytes = budget}) !=
         EBB_OK)
         fail_msg("%s", ebb_error_message());

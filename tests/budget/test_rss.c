@@ -1,0 +1,155 @@
+/* test_rss.c - what the system sees: resident memory keeps to the budget and to what docs/memory.md
+ * says lies outside it, and goes back when it is trimmed.
+ *
+ * Each figure is the peak of a process of its own, this program started again: code, stacks and
+ * libraries are in all of them alike.
+ * SPDX-License-Identifier: MIT */
+#include <ebb/ebb.h>
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+extern char **environ;
+
+enum { MIB = 1 << 20, DEPTH = 24 };
+static const size_t budget = 48 * MIB, slack = 6 * MIB;
+
+#define MUST(call)                                                                             \
+    do {                                                                                       \
+        if ((call) != EBB_OK) {                                                                \
+            fprintf(stderr, "%s\n", ebb_error_message());                                      \
+            return 1;                                                                          \
+        }                                                                                      \
+    } while (0)
+
+/* ---- what the other processes do --------------------------------------------------------- */
+
+/* Steps of a chain whose 2 * DEPTH results are kept for the backward. */
+static int train(size_t bytes, int64_t n)
+{
+    ebb_context *ctx;
+    MUST(ebb_context_create(
+        &ctx, &(ebb_context_options){.n_threads = 1, .memory_budget_bytes = bytes}));
+    ebb_params *p;
+    ebb_optimizer *opt;
+    MUST(ebb_params_create(&p, ctx));
+    ebb_tensor *w = ebb_param(p, "w", EBB_F32, EBB_SHAPE(n), ebb_constant(0.9));
+    MUST(ebb_params_status(p));
+    MUST(ebb_sgd_create(&opt, p, 0.1, NULL));
+    for (int step = 0; step < 3; step++) {
+        EBB_SCOPE(iter);
+        ebb_tensor *x = w;
+        for (int i = 0; i < DEPTH; i++) x = ebb_mul(ebb_sin(x), w);
+        MUST(ebb_minimize(opt, ebb_mean(ebb_square(x), EBB_ALL), NULL));
+    }
+    ebb_context_destroy(ctx);
+    return 0;
+}
+
+static long resident_bytes(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%*d %ld", &pages) != 1) pages = -1;
+    if (f) fclose(f);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+static void *sizes_that_vary(void *user)
+{
+    ebb_context *ctx = user;
+    unsigned seed = (unsigned)(uintptr_t)&seed;
+    for (int i = 0; i < 24; i++) {
+        EBB_SCOPE(iter);
+        int64_t n = 1 + rand_r(&seed) % 16;
+        if (ebb_check(ebb_mul_scalar(ebb_ones(ctx, EBB_F32, EBB_SHAPE(n * MIB / 4)), 2)))
+            return ctx;
+    }
+    return NULL;
+}
+
+/* Many sizes on many threads, all let go of: after a trim little is left. */
+static int come_and_go(void)
+{
+    enum { N_THREADS = 8 };
+    pthread_t thread[N_THREADS];
+    ebb_context *ctx;
+    MUST(ebb_context_create(&ctx, &(ebb_context_options){.n_threads = 1}));
+    long before = resident_bytes();
+    int failed = 0;
+    for (int i = 0; i < N_THREADS; i++) pthread_create(&thread[i], NULL, sizes_that_vary, ctx);
+    for (int i = 0; i < N_THREADS; i++) {
+        void *bad;
+        pthread_join(thread[i], &bad);
+        failed += bad != NULL;
+    }
+    ebb_stats s;
+    ebb_stats_get(&s, ctx);
+    size_t live = s.used_bytes - s.bytes[EBB_KIND_BOOKKEEPING];
+    long held = resident_bytes() - before;
+    ebb_trim(ctx);
+    long left = resident_bytes() - before;
+    ebb_context_destroy(ctx);
+    if (!failed && !live && left <= 32 * MIB && held > left) return 0;
+    fprintf(stderr, "%d failed, %zu bytes live, %ld held, %ld after the trim\n", failed, live,
+            held, left);
+    return 1;
+}
+
+/* ---- the figures ------------------------------------------------------------------------- */
+
+/* Peak of resident memory in bytes. */
+static size_t peak_of(const char *what, size_t bytes)
+{
+    char number[32], *argv[] = {"test_rss", (char *)(uintptr_t)what, number, NULL};
+    struct rusage use;
+    pid_t pid;
+    int status;
+    snprintf(number, sizeof number, "%zu", bytes);
+    assert_int_equal(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ), 0);
+    assert_int_equal(wait4(pid, &status, 0, &use), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return (size_t)use.ru_maxrss * 1024;
+}
+
+static void resident_memory_keeps_to_the_budget(void **state)
+{
+    (void)state;
+    size_t base = peak_of("small", 0);
+    size_t got = peak_of("large", budget), without = peak_of("large", 0);
+    if (getenv("EBB_TEST_VERBOSE"))
+        printf("%zu at least, %zu under %zu, %zu without a budget\n", base, got, budget,
+               without);
+    if (got > base + budget + slack)
+        fail_msg("%zu bytes are resident, %zu + %zu are allowed", got, base, budget);
+    assert_true(without > base + 2 * budget); /* the test can fail */
+}
+
+static void a_trim_gives_back_what_nobody_uses(void **state)
+{
+    (void)state;
+    peak_of("come and go", 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "small") == 0) return train(0, 4096);
+    if (argc == 3 && strcmp(argv[1], "large") == 0)
+        return train(strtoull(argv[2], NULL, 10), MIB / 2);
+    if (argc == 3) return come_and_go();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(resident_memory_keeps_to_the_budget),
+        cmocka_unit_test(a_trim_gives_back_what_nobody_uses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
