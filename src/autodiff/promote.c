@@ -11,6 +11,11 @@ static int category(ebb_dtype d)
     return d == 0 ? -1 : d == EBB_BOOL ? 0 : ebb__dtype_is_float(d) ? 2 : 1;
 }
 
+static bool is_whole(ebb_dtype d)
+{
+    return category(d) == 0 || category(d) == 1;
+}
+
 /* Of one category or two; 0: none yet. */
 static ebb_dtype common(ebb_dtype a, ebb_dtype b)
 {
@@ -52,8 +57,8 @@ ebb_dtype ebb__promoted(const ebb__apply *a)
         if (a->slot[i] && !is_kept(c->op, i))
             operand_add(&o, c->in[i].dtype, c->in[i].shape.n_dims > 0);
     ebb_dtype d = operands_dtype(&o);
-    bool to_float = c->op->shape == ebb__shape_floats && category(d) >= 0 && category(d) < 2;
-    if (to_float) return EBB_F32;
+    if (is_whole(d) && (c->op->shape == ebb__shape_floats || c->op->flags & EBB_OP_FLOATS))
+        return EBB_F32;
     return o.differ ? d : (ebb_dtype)0;
 }
 
@@ -67,8 +72,11 @@ ebb_status ebb__promote_all(ebb_tensor **out, const ebb_op *op, ebb_tensor *cons
         const ebb__layout *l = ebb__slot_raw(in[i])->layout;
         operand_add(&o, (ebb_dtype)l->dtype, l->n_dims > 0);
     }
-    for (int32_t i = 0; i < n_in && o.differ; i++)
-        if (in[i] != EBB_NONE && !(out[i] = ebb__promote(in[i], op, i, operands_dtype(&o))))
+    ebb_dtype d = operands_dtype(&o);
+    bool to_float = op->flags & EBB_OP_FLOATS && is_whole(d);
+    if (to_float) d = EBB_F32;
+    for (int32_t i = 0; i < n_in && (o.differ || to_float); i++)
+        if (in[i] != EBB_NONE && !(out[i] = ebb__promote(in[i], op, i, d)))
             return ebb_error_status();
     return EBB_OK;
 }

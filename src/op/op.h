@@ -92,7 +92,9 @@ enum ebb_op_flag {
                                      formula: before it sees them (no lists) */
     EBB_OP_IN_PLACE = 1u << 15, /* ebb_NAME_ puts the result in the place of input 0, as every
                                      elementwise operation has it */
-    EBB_OP_SHORT = 1u << 16     /* ebb_NAME leaves all options at their defaults, ebb_NAME_with
+    EBB_OP_FLOATS = 1u << 17, /* with PROMOTES: whole numbers are taken as f32, as where `shape`
+                                     is ebb__shape_floats */
+    EBB_OP_SHORT = 1u << 16   /* ebb_NAME leaves all options at their defaults, ebb_NAME_with
                                      takes them */
 };
 

@@ -15,7 +15,8 @@ typedef struct scalar_attr {
 } scalar_attr;
 
 static const ebb_attr_spec scalar_attrs[] = {
-    {"a", EBB_ATTR_F64, offsetof(scalar_attr, a), false, "a number; whole for integer tensors"},
+    {"a", EBB_ATTR_F64, offsetof(scalar_attr, a), false,
+     "a number; one that is not whole makes whole numbers f32"},
     {0},
 };
 
@@ -28,26 +29,46 @@ static ebb_tensor *power(ebb_vjp *v, ebb_tensor *x, double p)
     return EBB_EMIT(v, pow_scalar, &p, x);
 }
 
+/* Whole numbers with a number that is not give f32. */
+#define TO_F32(T) float
+static bool is_broken(double a)
+{
+    return a != trunc(a) || isinf(a);
+}
+
 /* An integer tensor takes a number that its type holds. */
 static ebb_status scalar_shape(ebb__call *c)
 {
+    double a = ((const scalar_attr *)c->attr)->a;
     EBB_TRY(ebb__shape_numbers(c));
-    return ebb__check_holds(c->in[0].dtype, ((const scalar_attr *)c->attr)->a);
+    if (ebb__dtype_is_float(c->in[0].dtype) || !is_broken(a))
+        return ebb__check_holds(c->in[0].dtype, a);
+    c->out[0].dtype = EBB_F32;
+    return EBB_OK;
 }
 
 /* ---- sum and product --------------------------------------------------------------------- */
 EBB_MAP_ROWS(1, add_scalar, WRAPPING, EBB_SAME, x + a)
 EBB_MAP_ROWS(1, mul_scalar, WRAPPING, EBB_SAME, x *a)
+EBB_ROWS_INTEGER(1, broken_add, TO_F32, (float)x + (float)p[0])
+EBB_ROWS_INTEGER(1, broken_mul, TO_F32, (float)x *(float)p[0])
+static const ebb__map_row broken_add_rows[EBB__N_DTYPES] = {EBB_TABLE_INTEGER(broken_add)};
+static const ebb__map_row broken_mul_rows[EBB__N_DTYPES] = {EBB_TABLE_INTEGER(broken_mul)};
 
-static ebb_status add_scalar_forward(const ebb__call *c)
+static ebb_status scalar_map(const ebb__call *c, const ebb__map_row *same,
+                             const ebb__map_row *broken)
 {
     const double p[2] = {((const scalar_attr *)c->attr)->a};
-    return ebb__map(c, add_scalar_rows[c->in[0].dtype], p);
+    ebb_dtype d = c->in[0].dtype;
+    return ebb__map(c, c->out[0].dtype == d ? same[d] : broken[d], p);
+}
+static ebb_status add_scalar_forward(const ebb__call *c)
+{
+    return scalar_map(c, add_scalar_rows, broken_add_rows);
 }
 static ebb_status mul_scalar_forward(const ebb__call *c)
 {
-    const double p[2] = {((const scalar_attr *)c->attr)->a};
-    return ebb__map(c, mul_scalar_rows[c->in[0].dtype], p);
+    return scalar_map(c, mul_scalar_rows, broken_mul_rows);
 }
 
 static void add_scalar_vjp(ebb_vjp *v)
@@ -117,7 +138,6 @@ EBB_PLAIN_ROW1(whole_pow_scalar_i32, int32_t, whole_power(x, (int64_t)p[0]))
 EBB_PLAIN_ROW1(whole_pow_scalar_u8, uint8_t, whole_power(x, (int64_t)p[0]))
 static const ebb__map_row whole_pow_scalar_rows[EBB__N_DTYPES] = {
     EBB_TABLE_INTEGER(whole_pow_scalar)};
-#define TO_F32(T) float
 EBB_ROWS_INTEGER(1, broken_pow, TO_F32, powf((float)x, (float)p[0]))
 static const ebb__map_row broken_pow_rows[EBB__N_DTYPES] = {EBB_TABLE_INTEGER(broken_pow)};
 
@@ -131,7 +151,7 @@ static ebb_status pow_scalar_shape(ebb__call *c)
     double a = ((const scalar_attr *)c->attr)->a;
     EBB_TRY(ebb__shape_numbers(c));
     if (ebb__dtype_is_float(c->in[0].dtype)) return EBB_OK;
-    if (a != trunc(a) || isinf(a)) {
+    if (is_broken(a)) {
         c->out[0].dtype = EBB_F32;
         return EBB_OK;
     }
@@ -297,12 +317,20 @@ EBB_MAP_ROWS(1, clamp, FLOAT, EBB_SAME, x<a ? a : x> b ? b : x)
 EBB_MAP_ROWS(1, clamp_whole, INTEGER, EBB_SAME, x<a ? a : x> b ? b : x)
 EBB_MAP_ROWS(1, at_least, INTEGER, EBB_SAME, x < a ? a : x)
 
+EBB_ROWS_INTEGER(1, broken_clamp, TO_F32, (float)(x<p[0] ? p[0] : x> p[1] ? p[1] : (double)x))
+static const ebb__map_row broken_clamp_rows[EBB__N_DTYPES] = {EBB_TABLE_INTEGER(broken_clamp)};
+
 static ebb_status clamp_shape(ebb__call *c)
 {
     const clamp_attr *k = c->attr;
     if (!(k->lo <= k->hi))
         return ebb__fail(EBB_E_RANGE, "lo is %g, hi is %g: lo <= hi is needed", k->lo, k->hi);
     EBB_TRY(ebb__shape_numbers(c));
+    bool floats = ebb__dtype_is_float(c->in[0].dtype);
+    if (!floats && (k->lo != trunc(k->lo) || k->hi != trunc(k->hi))) {
+        c->out[0].dtype = EBB_F32;
+        return EBB_OK;
+    }
     if (k->lo != -INFINITY) EBB_TRY(ebb__check_holds(c->in[0].dtype, k->lo));
     return k->hi == INFINITY ? EBB_OK : ebb__check_holds(c->in[0].dtype, k->hi);
 }
@@ -314,6 +342,7 @@ static ebb_status clamp_forward(const ebb__call *c)
     const clamp_attr *k = c->attr;
     ebb_dtype d = c->in[0].dtype;
     if (ebb__dtype_is_float(d)) return ebb__map(c, clamp_rows[d], c->attr);
+    if (c->out[0].dtype != d) return ebb__map(c, broken_clamp_rows[d], c->attr);
     double p[2] = {k->lo == -INFINITY ? lowest[d] : k->lo};
     if (k->hi == INFINITY) return ebb__map(c, at_least_rows[d], p);
     p[1] = k->hi;
