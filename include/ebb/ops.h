@@ -139,20 +139,20 @@ EBB_API EBB_NODISCARD ebb_tensor *ebb_trunc(ebb_tensor *x);
 EBB_API EBB_NODISCARD ebb_status ebb_trunc_(ebb_tensor *x);
 
 /* out = x + a.
- *   a          a number; whole for integer tensors */
+ *   a          a number; one that is not whole makes whole numbers f32 */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_add_scalar(ebb_tensor *x, double a);
 
 EBB_API EBB_NODISCARD ebb_status ebb_add_scalar_(ebb_tensor *x, double a);
 
 /* out = x * a.
- *   a          a number; whole for integer tensors */
+ *   a          a number; one that is not whole makes whole numbers f32 */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_mul_scalar(ebb_tensor *x, double a);
 
 EBB_API EBB_NODISCARD ebb_status ebb_mul_scalar_(ebb_tensor *x, double a);
 
 /* out = x^a; the gradient is 0 where a = 0. Whole numbers stay whole (and wrap) where a is,
  * which must not be negative then; else they give f32.
- *   a          a number; whole for integer tensors */
+ *   a          a number; one that is not whole makes whole numbers f32 */
 EBB_API EBB_NODISCARD ebb_tensor *ebb_pow_scalar(ebb_tensor *x, double a);
 
 EBB_API EBB_NODISCARD ebb_status ebb_pow_scalar_(ebb_tensor *x, double a);
