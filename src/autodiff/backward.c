@@ -47,6 +47,40 @@ static bool add_small(ebb_tensor *total, ebb_tensor *g)
     return true;
 }
 
+static ebb_dtype dtype_of(const ebb_tensor *t)
+{
+    return (ebb_dtype)ebb__slot_raw(t)->layout->dtype;
+}
+
+static ebb_status total_cast(ebb__backward *b, ebb__grad_total *total, ebb_dtype d)
+{
+    ebb_tensor *t = ebb__run1(b->ctx, b->ctx->engine->cast, &d, 1, total);
+    if (!t) return ebb_error_status();
+    ebb_release(*total);
+    *total = ebb__claim_or_keep(t);
+    return *total ? EBB_OK : ebb_error_status();
+}
+
+/* Sums of 16-bit floats are kept in f32 until they are complete: 2048 + 1 is 2048 in f16. */
+static ebb_status operands_widen(ebb__backward *b, ebb__grad_total *total, ebb_tensor **g)
+{
+    ebb_dtype wide = EBB_F32;
+    if (ebb__dtype_is_half(dtype_of(*total))) {
+        EBB_TRY(total_cast(b, total, wide));
+        b->has_wide = true;
+    }
+    if (!ebb__dtype_is_half(dtype_of(*g))) return EBB_OK;
+    *g = ebb__run1(b->ctx, b->ctx->engine->cast, &wide, 1, g);
+    return *g ? EBB_OK : ebb_error_status();
+}
+
+/* A total is complete: it is rounded, once, to the dtype of what it is the gradient of. */
+static ebb_status total_narrow(ebb__backward *b, ebb__grad_total *total, ebb_dtype d)
+{
+    if (!b->has_wide || !*total || dtype_of(*total) == d) return EBB_OK;
+    return total_cast(b, total, d);
+}
+
 ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *g)
 {
     ebb__engine *e = b->ctx->engine;
@@ -54,6 +88,7 @@ ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *
         *total = ebb__claim_or_keep(g);
         return *total ? EBB_OK : ebb_error_status();
     }
+    EBB_TRY(operands_widen(b, total, &g));
     if (!b->create_graph && ebb__tensor_exclusive(ebb__slot_raw(*total))) {
         if (add_small(*total, g)) return EBB_OK;
         return ebb__run(b->ctx, e->accumulate, NULL, 2, (ebb_tensor *[]){*total, g}, 0, NULL);
@@ -249,6 +284,23 @@ static ebb_status seeds_put(ebb__backward *b)
     return EBB_OK;
 }
 
+static ebb_status outputs_narrow(ebb__backward *b, int64_t i)
+{
+    const ebb__record *r = record_of(b, i);
+    for (int64_t k = b->first_out[i]; k < b->first_out[i + 1]; k++) {
+        const ebb__layout *l = ebb__record_layout(r, r->n_in + (int32_t)(k - b->first_out[i]));
+        EBB_TRY(total_narrow(b, &b->total[k], l ? (ebb_dtype)l->dtype : EBB_F32));
+    }
+    return EBB_OK;
+}
+
+ebb_status ebb__leaf_complete(ebb__backward *b, int64_t i)
+{
+    const ebb__leaf *leaf = ebb_graph_node_payload(b->walk.leaves[i]);
+    EBB_TRY(total_narrow(b, ebb__leaf_total(b, i), leaf->dtype));
+    return ebb__hooks_run_leaf(b, i);
+}
+
 /* Results of chosen inputs that lie on the way to others are taken before their rule runs. */
 static void results_take(ebb__backward *b, int64_t node)
 {
@@ -283,6 +335,7 @@ static ebb_status nodes_run(ebb__backward *b)
     for (int64_t i = 0; i < b->walk.n_nodes; i++) {
         prefetch(b, i);
         ebb__next_uses_at(b, i);
+        if (b->has_wide) EBB_TRY(outputs_narrow(b, i));
         if (atomic_load_explicit(&record_of(b, i)->marks, memory_order_relaxed))
             EBB_TRY(ebb__hooks_run_node(b, i));
         if (b->is_input && b->is_input[i]) results_take(b, i);
@@ -302,7 +355,7 @@ static ebb_status nodes_run(ebb__backward *b)
 static ebb_status results_finish(ebb__backward *b)
 {
     const ebb__backward_args *a = b->args;
-    for (int64_t i = 0; i < b->walk.n_leaves; i++) EBB_TRY(ebb__hooks_run_leaf(b, i));
+    for (int64_t i = 0; i < b->walk.n_leaves; i++) EBB_TRY(ebb__leaf_complete(b, i));
     for (int64_t j = 0; j < a->n_inputs; j++) {
         int32_t place = b->walk.input[j];
         if (place == INT32_MIN) {

@@ -77,6 +77,7 @@ struct ebb__backward {
     int64_t *last_of; /* per leaf: the node that contributes last */
     bool *is_input;   /* per node: a chosen input */
     bool committed;   /* commit_each_leaf: a slot has been added to */
+    bool has_wide;    /* some total of 16-bit floats is a sum, in f32 */
     ebb__kept_total *kept;
     void *memory;
     size_t memory_bytes;
@@ -108,6 +109,8 @@ ebb_tensor *ebb__claim_or_keep(ebb_tensor *g);
 /* Calls the hooks of node i's outputs, or of leaf i, whose totals are complete. */
 ebb_status ebb__hooks_run_node(ebb__backward *b, int64_t i);
 ebb_status ebb__hooks_run_leaf(ebb__backward *b, int64_t i);
+/* The total of leaf i is: rounded where it was summed wide, then its hooks. */
+ebb_status ebb__leaf_complete(ebb__backward *b, int64_t i);
 void ebb__kept_release(ebb__backward *b);
 /* True where nobody else can see the tensor's bytes and they are dense. */
 bool ebb__tensor_exclusive(const ebb__slot *s);

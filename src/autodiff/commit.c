@@ -190,7 +190,7 @@ static void commit(ebb__backward *b, int64_t i)
 
 ebb_status ebb__commit_all(ebb__backward *b)
 {
-    for (int64_t i = 0; i < b->walk.n_leaves; i++) EBB_TRY(ebb__hooks_run_leaf(b, i));
+    for (int64_t i = 0; i < b->walk.n_leaves; i++) EBB_TRY(ebb__leaf_complete(b, i));
     for (int64_t i = 0; i < b->walk.n_leaves; i++)
         if (*ebb__leaf_total(b, i)) EBB_TRY(stage(b, i));
     for (int64_t i = 0; i < b->walk.n_leaves; i++)
@@ -205,7 +205,7 @@ ebb_status ebb__commit_complete(ebb__backward *b, int64_t i)
     for (int64_t e = w->first[i]; e < w->first[i + 1]; e++) {
         int32_t leaf = w->targets[e].leaf;
         if (leaf < 0 || !*ebb__leaf_total(b, leaf) || b->last_of[leaf] != i) continue;
-        EBB_TRY(ebb__hooks_run_leaf(b, leaf));
+        EBB_TRY(ebb__leaf_complete(b, leaf));
         EBB_TRY(stage(b, leaf));
         commit(b, leaf);
         b->committed = true;

@@ -132,6 +132,40 @@ static void sums_of_16_bit_floats_accumulate_wide(void **state)
     assert_true(ebb_item(ebb_sum(b, EBB_ALL)) == 512);
 }
 
+/* 3000 uses of one number, of a leaf and of what lies between: 2048 + 1 is 2048 in f16, and 256 + 1
+ * 256 in bf16, whose nearest to 3000 is 3008. */
+static void gradients_of_many_uses_are_summed_wide(void **state)
+{
+    enum { USES = 3000 };
+    ebb_context *ctx = *state;
+    const struct {
+        ebb_dtype dtype;
+        double sum;
+    } types[] = {{EBB_F16, 3000}, {EBB_BF16, 3008}, {EBB_F32, 3000}};
+    for (int k = 0; k < 3; k++) {
+        for (int between = 0; between < 2; between++) {
+            EBB_SCOPE(scope);
+            ebb_tensor *x = of_dtype(ctx, types[k].dtype, EBB_SHAPE(1), 1), *use[USES], *g;
+            assert_ok(ebb_set_requires_grad(x, true));
+            ebb_tensor *m = between ? ebb_mul_scalar(x, 1) : x;
+            assert_ok(ebb_retain_grad(m));
+            for (int i = 0; i < USES; i++) use[i] = ebb_mul_scalar(m, 1);
+            ebb_tensor *y = ebb_sum(ebb_cat(use, USES, 0), EBB_ALL);
+            const ebb_backward_options keep = {.keep_graph = true};
+            assert_ok(
+                ebb_grad(&g, &y, NULL, 1, &x, 1, &(ebb_grad_options){.create_graph = true}));
+            assert_true(ebb_dtype_of(g) == types[k].dtype);
+            assert_float_equal(ebb_item(g), types[k].sum, 0);
+            assert_ok(ebb_backward(y, &keep));
+            assert_true(ebb_dtype_of(ebb_grad_of(m)) == types[k].dtype);
+            assert_float_equal(grad_item(m), types[k].sum, 0);
+            assert_ok(ebb_clear_grad(x));
+            assert_ok(ebb_backward(y, &(ebb_backward_options){.commit_each_leaf = true}));
+            assert_float_equal(grad_item(x), types[k].sum, 0);
+        }
+    }
+}
+
 static void a_gradient_slot_of_16_bit_floats_accumulates(void **state)
 {
     ebb_context *ctx = *state;
@@ -155,6 +189,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(gradients_come_back_in_each_operands_own_dtype,
                                         fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(sums_of_16_bit_floats_accumulate_wide, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(gradients_of_many_uses_are_summed_wide, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(a_gradient_slot_of_16_bit_floats_accumulates,
                                         fixture_setup, fixture_teardown),
