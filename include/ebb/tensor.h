@@ -1,4 +1,8 @@
 /* tensor.h - element types, shapes, and tensors: making, reading, writing and mapping them.
+ *
+ * Tensors may be used, kept and released from any threads at the same time, and so may graphs be
+ * recorded and walked. What changes a tensor itself (writing it, by a map or in place too,
+ * ebb_set_requires_grad, ebb_retain_grad, ebb_label) is for one thread while no other uses it.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_TENSOR_H
 #define EBB_TENSOR_H

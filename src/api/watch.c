@@ -73,53 +73,39 @@ static bool growth_check(ebb_watch_event *e, ebb__watch *w)
     return true;
 }
 
-/* Under the lock. Forgets a root whose handle or graph is gone. */
+/* Under the lock. Forgets a root whose handle is gone; one whose graph is has gone from the list. */
 static bool kept_check(ebb_watch_event *e, ebb__watch *w, ebb__kept_root *k, uint64_t thread_id)
 {
     if (!k->root || k->thread_id != thread_id) return false;
-    const ebb__slot *s = ebb__slot_find(k->root);
-    if (!s || s->node != k->node || ebb__node_sequence(k->node) != k->sequence ||
-        ebb_graph_node_state(k->node) != EBB_GRAPH_LIVE) {
-        k->root = NULL;
-        return false;
+    bool is_held = ebb__slot_find(k->root);
+    if (is_held && w->step - k->step < EBB_WATCH_STEPS) return false;
+    if (is_held) {
+        char text[EBB__RECORD_TEXT];
+        e->what = EBB_WATCH_KEPT;
+        e->n_grown = 0;
+        e->root = k->root;
+        snprintf(e->text, sizeof e->text,
+                 "the graph behind %s%s%s%s was kept (keep_graph) and not used in %d steps",
+                 ebb__record_text(text, sizeof text, k->record), k->label[0] ? " '" : "",
+                 k->label, k->label[0] ? "'" : "", EBB_WATCH_STEPS);
     }
-    if (w->step - k->step < EBB_WATCH_STEPS) return false;
-    const ebb__record *r = ebb_graph_node_payload(k->node);
-    const char *label = ebb__slot_label(s);
-    char text[EBB__RECORD_TEXT];
-    e->what = EBB_WATCH_KEPT;
-    e->n_grown = 0;
-    e->root = k->root;
-    snprintf(e->text, sizeof e->text,
-             "the graph behind %s%s%s%s was kept (keep_graph) and not used in %d steps",
-             ebb__record_text(text, sizeof text, r), label ? " '" : "", label ? label : "",
-             label ? "'" : "", EBB_WATCH_STEPS);
-    k->root = NULL;
-    return true;
+    *k = (ebb__kept_root){0};
+    return is_held;
 }
 
-static void hook_event(ebb_watch_event *e, const ebb__hook *h, const ebb__slot *s,
-                       const char *what)
+/* While the hook is in the table, its place is there. */
+static void hook_event(ebb_watch_event *e, const ebb__hook *h, const char *what)
 {
-    const ebb__record *r = ebb_graph_node_state(h->node) == EBB_GRAPH_LEAF
-                               ? NULL
-                               : ebb_graph_node_payload(h->node);
-    const char *label = ebb_graph_label(h->node);
+    const ebb__record *r = h->is_on_leaf ? NULL : h->place;
+    const char *label = h->label[0] ? h->label : NULL;
     char op[EBB__RECORD_TEXT];
     e->what = EBB_WATCH_HOOK;
     e->n_grown = 0;
-    e->root = s ? h->tensor : NULL;
+    e->root = ebb__slot_find(h->tensor) ? h->tensor : NULL;
     snprintf(e->text, sizeof e->text, "the hook%s%s%s on %s%s%s%s %s: neither goes by itself",
              h->name[0] ? " '" : "", h->name, h->name[0] ? "'" : "",
              r ? ebb__record_text(op, sizeof op, r) : "a leaf", label ? " '" : "",
              label ? label : "", label ? "'" : "", what);
-}
-
-/* The handle that the hook was added to, if it is still there. */
-static const ebb__slot *hook_slot(const ebb__hook *h)
-{
-    const ebb__slot *s = ebb__slot_find(h->tensor);
-    return s && s->node == h->node && s->output == h->output ? s : NULL;
 }
 
 /* One of its `holds` has what the hook is on in its history: each keeps the other. Walks, so no lock
@@ -137,7 +123,7 @@ static bool hook_cycle(ebb_watch_event *e, const ebb__hook *h)
             continue; /* consumed meanwhile */
         found = ebb__walk_has(&walk, h->node) && ebb__node_sequence(h->node) == h->sequence;
         if (found)
-            hook_event(e, h, hook_slot(h),
+            hook_event(e, h,
                        s->node == h->node ? "holds its own tensor"
                                           : "holds a tensor computed from its own");
         ebb__graph_walk_end(&walk);
@@ -182,11 +168,12 @@ static void hook_check(void *user, ebb__hook *h)
     ebb_watch_event *e = search->e;
     if (search->found || h->retained || h->step < 0 || h->thread_id != search->thread_id)
         return;
-    const ebb__slot *s = hook_slot(h);
-    if (!s || s->is_leaf || ebb__user_references(s) == 0 || e->step - h->step < EBB_WATCH_STEPS)
+    const ebb__slot *s = ebb__slot_find(h->tensor);
+    if (!s || h->is_on_leaf || ebb__user_references(s) == 0 ||
+        e->step - h->step < EBB_WATCH_STEPS)
         return;
     search->found = true;
-    hook_event(e, h, s, "may hold its own tensor, held for 8 steps");
+    hook_event(e, h, "may hold its own tensor, held for 8 steps");
     h->step = -1;
 }
 

@@ -97,6 +97,8 @@ void ebb__next_use_total(const ebb__backward *b, const ebb__grad_total *total, i
 void ebb__next_uses_end(ebb__backward *b);
 /* Notes a backward that has succeeded, where somebody watches. */
 void ebb__watch_backward(const ebb__backward *b);
+/* A record with EBB__RECORD_KEPT goes. */
+void ebb__watch_forget(const ebb__record *record);
 static inline ebb__grad_total *ebb__leaf_total(ebb__backward *b, int64_t leaf)
 {
     return &b->total[b->first_out[b->walk.n_nodes] + leaf];

@@ -191,8 +191,11 @@ static ebb_status hook_place(ebb_hook_id *out, ebb__hook *h, ebb__slot *s)
     }
     h->output = s->is_leaf ? 0 : s->output;
     h->tensor = ebb__handle_of(s);
+    h->is_on_leaf = s->is_leaf;
     h->node = s->node;
     h->sequence = ebb__node_sequence(s->node);
+    const char *label = ebb__slot_label(s);
+    if (label) memcpy(h->label, label, sizeof h->label);
     ebb__thread_token *self = ebb__thread_self();
     h->thread_id = self ? self->id : 0;
     ebb__lock_take(&root->engine->watch.lock);

@@ -13,8 +13,8 @@
 
 #include <ebb/hook.h>
 
-/* ebb__record.marks: an output has a hook; recorded in a dry run. */
-enum { EBB__RECORD_HOOKED = 1, EBB__RECORD_DRY = 2 };
+/* ebb__record.marks: an output has a hook; recorded in a dry run; a kept root that is watched. */
+enum { EBB__RECORD_HOOKED = 1, EBB__RECORD_DRY = 2, EBB__RECORD_KEPT = 4 };
 
 typedef struct ebb__hook {
     struct ebb__hook *next, *next_by_id; /* in the buckets; in the order of adding */
@@ -35,8 +35,9 @@ typedef struct ebb__hook {
     uint64_t sequence;
     int64_t step; /* of the watch, then; -1: warned of */
     bool seen;    /* the watch has looked at what it holds */
+    bool is_on_leaf;
     uint64_t thread_id;
-    char name[EBB__LABEL_BYTES];
+    char name[EBB__LABEL_BYTES], label[EBB__LABEL_BYTES]; /* its own; the tensor's, then */
 } ebb__hook;
 
 /* A root context's. */

@@ -190,7 +190,9 @@ ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a, ebb_tensor *
 static void payload_free(void *record)
 {
     ebb__record *r = record;
-    if (atomic_load_explicit(&r->marks, memory_order_relaxed)) ebb__hooks_drop(r->ctx->root, r);
+    unsigned marks = atomic_load_explicit(&r->marks, memory_order_relaxed);
+    if (marks & EBB__RECORD_KEPT) ebb__watch_forget(r);
+    if (marks & EBB__RECORD_HOOKED) ebb__hooks_drop(r->ctx->root, r);
     ebb__record_unsave(r);
     ebb__record_release(r);
 }

@@ -2,27 +2,45 @@
  * SPDX-License-Identifier: MIT */
 #include "autodiff/backward.h"
 
-#include "autodiff/inspect.h"
 #include "base/thread.h"
 
-/* Under the lock. */
+#include <string.h>
+
+static bool walk_uses(const ebb__graph_walk *w, const ebb__record *record)
+{
+    for (int64_t i = 0; i < w->n_nodes; i++)
+        if (ebb_graph_node_payload(w->nodes[i]) == record) return true;
+    return false;
+}
+
+/* Under the lock, in the walk that keeps the record. */
 static void root_note(ebb__watch *watch, ebb_tensor *root)
 {
     const ebb__slot *s = ebb__slot_raw(root);
     ebb__thread_token *self = ebb__thread_self();
     ebb__kept_root *place = NULL;
-    if (s->is_leaf || !self) return;
+    ebb__record *record = s->is_leaf ? NULL : ebb_graph_node_payload(s->node);
+    const char *label = ebb__slot_label(s);
+    if (!record || !self) return;
     for (int i = 0; i < EBB__WATCH_ROOTS; i++) {
         ebb__kept_root *k = &watch->kept[i];
-        if (k->root == root && k->node == s->node) place = k;
+        if (k->record == record) place = k;
         if (!place && !k->root) place = k;
     }
     if (!place) place = &watch->kept[watch->next_kept++ % EBB__WATCH_ROOTS];
-    *place = (ebb__kept_root){.root = root,
-                              .node = s->node,
-                              .sequence = ebb__node_sequence(s->node),
-                              .thread_id = self->id,
-                              .step = watch->step};
+    *place = (ebb__kept_root){
+        .root = root, .record = record, .thread_id = self->id, .step = watch->step};
+    if (label) memcpy(place->label, label, sizeof place->label);
+    atomic_fetch_or_explicit(&record->marks, EBB__RECORD_KEPT, memory_order_relaxed);
+}
+
+void ebb__watch_forget(const ebb__record *record)
+{
+    ebb__watch *watch = &record->ctx->root->engine->watch;
+    ebb__lock_take(&watch->lock);
+    for (int i = 0; i < EBB__WATCH_ROOTS; i++)
+        if (watch->kept[i].record == record) watch->kept[i] = (ebb__kept_root){0};
+    ebb__lock_give(&watch->lock);
 }
 
 /* NULL: nobody listens, or is listening to another refusal. */
@@ -71,7 +89,7 @@ void ebb__watch_backward(const ebb__backward *b)
     const ebb__backward_args *a = b->args;
     ebb__lock_take(&watch->lock);
     for (int i = 0; i < EBB__WATCH_ROOTS; i++)
-        if (watch->kept[i].root && ebb__walk_has(&b->walk, watch->kept[i].node))
+        if (watch->kept[i].root && walk_uses(&b->walk, watch->kept[i].record))
             watch->kept[i].step = watch->step;
     for (int64_t i = 0; i < a->n_roots && a->keep_graph; i++) root_note(watch, a->roots[i]);
     ebb__lock_give(&watch->lock);

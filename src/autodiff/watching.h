@@ -1,8 +1,9 @@
 /* watching.h - what is remembered from step to step to warn of leaks.
  *
- * It holds nothing: a kept root is known by its handle, which is checked before it is looked at,
- * and by its node's sequence number. Of kept roots only the latest few are watched, each by the
- * thread that kept it.
+ * It holds nothing: a kept root is known by the record of what made it, which takes it from the list
+ * when it goes, and by its handle, of which only the number is looked at: other threads may let go
+ * of both meanwhile. Of kept roots only the latest few are watched, each by the thread that kept
+ * it.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_AUTODIFF_WATCHING_H
 #define EBB_AUTODIFF_WATCHING_H
@@ -16,9 +17,10 @@ enum { EBB__WATCH_ROOTS = 8 };
 
 typedef struct ebb__kept_root {
     ebb_tensor *root; /* NULL: free */
-    const ebb_graph_node *node;
-    uint64_t sequence, thread_id;
+    const ebb__record *record;
+    uint64_t thread_id;
     int64_t step; /* at which it was used last */
+    char label[EBB__LABEL_BYTES];
 } ebb__kept_root;
 
 /* A root context's. Zero: nobody watches. Under the lock but for `flags` and `tells`. */

@@ -162,11 +162,19 @@ ebb__slot *ebb__slot_take(ebb_context *ctx)
     }
 }
 
+/* Whoever asks about a handle meanwhile is told that it is one or the other. */
+static void generation_move(ebb__slot *s)
+{
+    unsigned next = atomic_load_explicit(&s->generation, memory_order_relaxed) + 1;
+    atomic_store_explicit(&s->generation, (unsigned char)(next & EBB__GENERATION_MASK),
+                          memory_order_relaxed);
+}
+
 void ebb__slot_give(ebb__slot *s)
 {
     ebb__slots *slots = s->ctx->slots;
     ebb__slot_shelf *shelf = shelf_of(s->ctx);
-    s->generation = (uint8_t)((s->generation + 1) & EBB__GENERATION_MASK);
+    generation_move(s);
     lock_take(slots, &shelf->lock);
     s->own.next_free = shelf->free;
     shelf->free = s;
@@ -177,7 +185,7 @@ void ebb__slot_give(ebb__slot *s)
 void ebb__slot_die(ebb__slot *s)
 {
     if (!ebb__context_is_ours(s->ctx)) { /* what it holds stays with the parent process */
-        s->generation = (uint8_t)((s->generation + 1) & EBB__GENERATION_MASK);
+        generation_move(s);
         return;
     }
     ebb__storage *storage = s->storage;

@@ -24,7 +24,7 @@ enum { EBB__INLINE_DIMS = 3, EBB__LABEL_BYTES = 32 };
 
 typedef struct ebb__slot {
     atomic_uint refs;
-    uint8_t generation; /* in the handle's low 7 bits */
+    atomic_uchar generation; /* in the handle's low 7 bits */
     bool is_leaf;
     atomic_uchar n_maps;
     atomic_bool written_by_map; /* mapped for writing since it was last unmapped wholly */
@@ -91,7 +91,8 @@ static inline ebb__slot *ebb__slot_raw(const ebb_tensor *t)
 }
 static inline ebb_tensor *ebb__handle_of(const ebb__slot *s)
 {
-    return (ebb_tensor *)((uintptr_t)s | (s->generation & EBB__GENERATION_MASK));
+    unsigned generation = atomic_load_explicit(&s->generation, memory_order_relaxed);
+    return (ebb_tensor *)((uintptr_t)s | (generation & EBB__GENERATION_MASK));
 }
 
 /* Is the address that of a slot of some page, live or not. */

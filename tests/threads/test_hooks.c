@@ -173,11 +173,90 @@ static void what_a_rule_kept_may_go_on_another_thread_meanwhile(void **state)
     ebb_context_destroy(of_rule.ctx);
 }
 
+/* ---- a watch whose tensors others let go of ---------------------------------------------- */
+
+enum { N_PLACES = 4 };
+typedef struct watched {
+    pthread_mutex_t lock;
+    ebb_tensor *x, *place[N_PLACES];
+    atomic_int n_added, n_done, n_warned;
+} watched;
+
+static ebb_status pass(void *user, ebb_tensor **grad)
+{
+    (void)user;
+    (void)grad;
+    return EBB_OK;
+}
+
+static void watched_done(void *user)
+{
+    atomic_fetch_add(&((watched *)user)->n_done, 1);
+}
+
+static void count_warning(void *user, const ebb_watch_event *e)
+{
+    if (e->text[0]) atomic_fetch_add(&((watched *)user)->n_warned, 1);
+}
+
+/* Swaps a tensor, with a reference, for what another thread left there. */
+static ebb_tensor *watched_swap(watched *g, int i, ebb_tensor *t)
+{
+    pthread_mutex_lock(&g->lock);
+    ebb_tensor *before = g->place[i];
+    g->place[i] = t;
+    pthread_mutex_unlock(&g->lock);
+    return before;
+}
+
+/* Each makes kept graphs with hooks, takes steps of the watch, and lets go of or uses up what the
+ * others made. */
+static void make_and_let_go(worker *w)
+{
+    watched *g = w->shared;
+    for (int i = 0; i < rounds(3000, 300); i++) {
+        EBB_SCOPE(scope);
+        ebb_tensor *y = ebb_tanh(ebb_square(g->x));
+        ebb_hook_options o = {
+            .done = watched_done, .holds = i % 5 ? &g->x : &y, .n_holds = i % 2};
+        MUST(ebb_backward(y, &(ebb_backward_options){.keep_graph = true}) == EBB_OK);
+        MUST(ebb_hook_add(NULL, y, pass, g, &o) == EBB_OK);
+        atomic_fetch_add(&g->n_added, 1);
+        ebb_tensor *theirs = watched_swap(g, (i + w->i) % N_PLACES, ebb_claim(y));
+        ebb_watch_step(w->ctx);
+        /* the hook may hold it too: then only this ends the cycle */
+        if (theirs) MUST(ebb_discard_graph(theirs) == EBB_OK);
+        ebb_release(theirs);
+        ebb_watch_step(w->ctx);
+    }
+}
+
+static void a_watch_takes_steps_while_other_threads_let_go_of_what_it_watches(void **state)
+{
+    watched g = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    worker w[4];
+    EBB_SCOPE(scope);
+    g.x = leaf_scalar(*state, 2);
+    assert_ok(ebb_watch(*state, count_warning, &g, 0));
+    workers_run(w, 4, *state, &g, make_and_let_go);
+    for (int i = 0; i < N_PLACES; i++) {
+        if (!g.place[i]) continue;
+        assert_ok(ebb_discard_graph(g.place[i]));
+        ebb_clear(&g.place[i]);
+    }
+    assert_int_equal(atomic_load(&g.n_done), atomic_load(&g.n_added));
+    assert_int_equal(atomic_load(&g.n_added), 4 * rounds(3000, 300));
+    ebb_stats s;
+    ebb_stats_get(&s, *state);
+    assert_int_equal(s.live_nodes + s.spent_nodes + s.severed_nodes, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         THREADS(hooks_are_added_and_removed_under_running_backwards),
         THREADS(a_hook_that_comes_as_its_operation_goes_is_let_go),
+        THREADS(a_watch_takes_steps_while_other_threads_let_go_of_what_it_watches),
         cmocka_unit_test(what_a_rule_kept_may_go_on_another_thread_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
