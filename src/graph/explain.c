@@ -17,6 +17,9 @@ void ebb_graph_stats_get(ebb_graph_stats *out, const ebb_graph_space *space)
 {
     int64_t c[COUNT_EDGES + 1];
     ebb__pool_stats pool;
+    if (!out) return;
+    memset(out, 0, sizeof *out);
+    if (!space) return;
     ebb__pool_stats_get(&pool, space->pool);
     for (unsigned i = 0; i <= COUNT_EDGES; i++) c[i] = ebb__pool_count(space->pool, i);
     *out = (ebb_graph_stats){
@@ -43,6 +46,7 @@ void ebb_graph_stats_get(ebb_graph_stats *out, const ebb_graph_space *space)
 
 int64_t ebb_graph_node_handles(const ebb_graph_node *n)
 {
+    if (!n) return 0;
     if (node_is_leaf(n))
         return (int64_t)(atomic_load_explicit(&n->counts, memory_order_relaxed) >> 32);
     int64_t handles = n->uses;

@@ -57,6 +57,27 @@ static void a_missing_argument_is_named(void **state)
     assert_null(ebb_graph_node_keep(NULL));
     ebb_graph_node_release(NULL);
     ebb_graph_space_destroy(NULL);
+    refused(ebb_graph_explain(NULL, 0, &(int64_t){0}, NULL), EBB_E_MISUSE, "node is NULL");
+    refused(ebb_graph_label_set(NULL, "x"), EBB_E_MISUSE, "node is NULL");
+    refused(ebb_graph_forecast_get(&(ebb_graph_forecast){0}, NULL, 1, NULL), EBB_E_MISUSE,
+            "roots is NULL");
+    refused(ebb_graph_dump(NULL, EBB_GRAPH_DOT, NULL, NULL), EBB_E_MISUSE, "space is NULL");
+}
+
+static void what_only_asks_has_an_answer_for_nothing(void **state)
+{
+    (void)state;
+    ebb_graph_stats s = {.live = 7};
+    assert_int_equal(ebb_graph_node_state(NULL), 0);
+    assert_null(ebb_graph_node_payload(NULL));
+    assert_int_equal(ebb_graph_node_tag(NULL), 0);
+    assert_int_equal(ebb_graph_node_tombstone(NULL).number, 0);
+    assert_int_equal(ebb_graph_node_handles(NULL), 0);
+    assert_null(ebb_graph_label(NULL));
+    ebb_graph_stats_get(&s, NULL);
+    assert_int_equal(s.live, 0);
+    ebb_graph_stats_get(NULL, space_a);
+    assert_int_equal(ebb_error_status(), EBB_OK);
 }
 
 static void a_null_argument_passes_the_pending_failure_on(void **state)
@@ -165,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_missing_argument_is_named),
+        TEST(what_only_asks_has_an_answer_for_nothing),
         TEST(a_null_argument_passes_the_pending_failure_on),
         TEST(a_node_without_parents_is_refused),
         TEST(nodes_of_two_spaces_do_not_mix),
