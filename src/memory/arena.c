@@ -258,8 +258,8 @@ void *ebb__arena_alloc(ebb__arena *a, unsigned near, size_t bytes)
     return b ? take(a, chunk_of(a, b), b, 0, grains) : NULL;
 }
 
-/* The free block of at most grain `end` that ends last and has room; *skip: its grains before. */
-static free_block *highest(const chunk *c, size_t grains, size_t align, size_t *skip)
+/* The free block that ends last and has room. */
+static free_block *highest(const chunk *c, size_t grains)
 {
     size_t n_words = (c->n_grains + 63) / 64;
     for (size_t word = n_words; word-- > 0;) {
@@ -269,25 +269,19 @@ static free_block *highest(const chunk *c, size_t grains, size_t align, size_t *
             size_t end = word * 64 + 63 - (size_t)__builtin_clzll(left);
             left &= ~bit(end);
             size_t size = *(size_t *)(c->grains + (end + 1) * GRAIN - sizeof(size_t));
-            if (size < grains) continue;
-            char *start = c->grains + (end + 1 - size) * GRAIN;
-            char *p = c->grains + (end + 1 - grains) * GRAIN;
-            p -= (uintptr_t)p % align;
-            if (p < start) continue;
-            *skip = (size_t)(p - start) / GRAIN;
-            return (free_block *)start;
+            if (size >= grains) return (free_block *)(c->grains + (end + 1 - size) * GRAIN);
         }
     }
     return NULL;
 }
 
-void *ebb__arena_alloc_high(ebb__arena *a, size_t bytes, size_t align)
+void *ebb__arena_alloc_high(ebb__arena *a, size_t bytes)
 {
-    size_t rounded, skip = 0;
+    size_t rounded;
     if (!ebb__round_up(&rounded, bytes, GRAIN)) return NULL;
-    for (size_t i = a->n_chunks; i-- > 0;) {
-        free_block *b = highest(a->chunks[i], rounded / GRAIN, align, &skip);
-        if (b) return take(a, a->chunks[i], b, skip, rounded / GRAIN);
+    for (size_t i = a->n_chunks, n = rounded / GRAIN; i-- > 0;) {
+        free_block *b = highest(a->chunks[i], n);
+        if (b) return take(a, a->chunks[i], b, b->grains - n, n);
     }
     return NULL;
 }
@@ -303,6 +297,11 @@ bool ebb__arena_fix(ebb__arena *a, size_t bytes)
 size_t ebb__arena_room(const ebb__arena *a)
 {
     return a->chunks[0]->n_grains * GRAIN;
+}
+
+void *ebb__arena_end(const ebb__arena *a)
+{
+    return a->chunks[0]->grains + ebb__arena_room(a);
 }
 
 bool ebb__arena_is_fixed(const ebb__arena *a)

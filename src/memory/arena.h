@@ -28,8 +28,9 @@ void *ebb__arena_alloc(ebb__arena *a, unsigned near, size_t bytes);
 bool ebb__arena_fix(ebb__arena *a, size_t bytes);
 size_t ebb__arena_room(const ebb__arena *a); /* of a fixed one: for blocks */
 bool ebb__arena_is_fixed(const ebb__arena *a);
-/* From the other end of what is free already, for what stays; align: a power of two >= 64. */
-void *ebb__arena_alloc_high(ebb__arena *a, size_t bytes, size_t align);
+void *ebb__arena_end(const ebb__arena *a);
+/* From the other end of what is free already, for what stays. */
+void *ebb__arena_alloc_high(ebb__arena *a, size_t bytes);
 bool ebb__arena_fits(const ebb__arena *a, size_t bytes); /* a free block serves as it is */
 /* Bytes of the free block directly before a used one, of that which begins at p; 0 where there
  * is none. */

@@ -2,8 +2,8 @@
  *
  * Called alone (gate.h) with the mutex held, so that whoever looks at an address is either done or
  * has pinned it. A pin takes no lock: a value that is on the move says so first, and stays where
- * it is if pinned then. Blocks that are not a value's, or are pinned, stay where they are; slabs
- * lie above all results, so that they do not cut up what these share.
+ * it is if pinned then. What is pinned stays where it is; what never moves lies beyond all that does
+ * (tables.c).
  *
  * Two ways, of which the one that moves less is taken: what lies in a stretch of the length
  * wanted goes to holes elsewhere (cleared), or what lies between neighbouring holes slides down
@@ -51,10 +51,15 @@ static void places_begin(ebb__memory *m)
     if (m->has_places) return;
     m->has_places = true;
     for (ebb__big *b = m->all; b; b = b->next) ebb__place_set(m, b);
+    for (ebb__big *b = m->tables; b; b = b->next) ebb__place_set(m, b);
 }
 
 static bool movable(const ebb__big *b)
 {
+    if (b->value.kind == EBB_KIND_BOOKKEEPING) {
+        const ebb__table *t = (const ebb__table *)b;
+        return t->moved && (!t->thread || t->thread == ebb__thread_self());
+    }
     return atomic_load_explicit(&b->value.pins, memory_order_relaxed) == 0;
 }
 
@@ -75,6 +80,7 @@ static bool move_to(ebb__memory *m, ebb__big *b, void *to)
     ebb__state_set(v, EBB__VALUE_MOVING);
     bool pinned = atomic_load(&v->pins) != 0; /* in this order: see ebb__value_pin */
     if (!pinned) {
+        const char *from = v->data;
         ebb__place_leave(b);
         if (to)
             v->data = memcpy(to, v->data, v->bytes);
@@ -82,6 +88,7 @@ static bool move_to(ebb__memory *m, ebb__big *b, void *to)
             v->data = ebb__arena_slide(m->arena, v->data, v->bytes);
         ebb__place_set(m, b);
         m->moved_bytes += v->bytes;
+        if (v->kind == EBB_KIND_BOOKKEEPING) ebb__table_moved(m, (ebb__table *)b, from);
     }
     ebb__state_set(v, state);
     return !pinned;
@@ -260,12 +267,12 @@ void ebb__compact_all(ebb__memory *m)
     slide(m, ebb__arena_next(m->arena, NULL), NULL);
 }
 
-bool ebb__is_below_movable(const ebb__memory *m, const void *p)
+bool ebb__compact_edge(ebb__memory *m, size_t bytes)
 {
-    for (const ebb__big *b = m->all; b; b = b->next)
-        if (b->value.data && !b->value.external && movable(b) &&
-            (uintptr_t)block(b) > (uintptr_t)p &&
-            (b->value.kind == EBB_KIND_ACTIVATION || b->value.kind == EBB_KIND_TEMPORARY))
-            return true;
-    return false;
+    holes h;
+    places_begin(m);
+    size_t i = ebb__arena_holes(m->arena, h.at, HOLES_MAX), free = 0;
+    while (i > 0 && h.at[i - 1].at > m->edge) i--;
+    while (i > 0 && free < bytes) free += h.at[--i].bytes;
+    return free >= bytes && slide(m, after(m, h.at[i].at, h.at[i].bytes), m->edge);
 }

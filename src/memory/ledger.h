@@ -78,10 +78,11 @@ void ebb__ledger_destroy(ebb__ledger *l);
 /* Room for so many more vals, recs, and inputs and outputs together. Errors: E_NOMEM. */
 ebb_status ebb__ledger_reserve(ebb__ledger *l, size_t vals, size_t recs, size_t links);
 /* A table that grows, for drivers that supply its memory themselves. */
+enum { EBB__LEDGER_TABLES = 3 };
 typedef struct ebb__ledger_table {
     void *block; /* 64-byte aligned */
     size_t bytes, n;
-    int which;
+    int which; /* < EBB__LEDGER_TABLES */
 } ebb__ledger_table;
 /* Is there too little room: then t says what is to be allocated; least: no more than that. */
 bool ebb__ledger_lacks(const ebb__ledger *l, ebb__ledger_table *t, size_t vals, size_t recs,
@@ -91,6 +92,8 @@ bool ebb__ledger_has_room(const ebb__ledger *l, size_t n_vals, size_t n_links);
 /* Takes the block over, and leaves in t what is to be freed instead (NULL: nothing), which is
  * the block itself where the table has come to be as large meanwhile. */
 void ebb__ledger_grow(ebb__ledger *l, ebb__ledger_table *t);
+/* The block of that table, with what is in it, now lies there. */
+void ebb__ledger_moved(ebb__ledger *l, int which, void *to);
 bool ebb__ledger_is_empty(const ebb__ledger *l);
 /* Forgets everything, owners too; keeps the tables and the policy. */
 void ebb__ledger_clear(ebb__ledger *l);
@@ -103,9 +106,9 @@ static inline size_t ebb__ledger_links(uint32_t n)
 }
 /* Where it is empty, or before the end: gives a table back; false where none is left. */
 bool ebb__ledger_shed(ebb__ledger *l, ebb__ledger_table *t);
-/* What the ledger itself occupies; of that, what is free in its tables. */
+/* What the ledger itself occupies; of its tables, what is not free. */
 size_t ebb__ledger_bytes(const ebb__ledger *l);
-size_t ebb__ledger_unused_bytes(const ebb__ledger *l);
+size_t ebb__ledger_taken_bytes(const ebb__ledger *l);
 /* Of the resident vals; of those of them that have a recipe, locked or not. */
 uint64_t ebb__ledger_resident_bytes(const ebb__ledger *l);
 uint64_t ebb__ledger_droppable_bytes(const ebb__ledger *l);

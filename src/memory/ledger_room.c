@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { VALS, RECS, LINKS, TABLES };
+enum { VALS, RECS, LINKS, TABLES = EBB__LEDGER_TABLES };
 
 typedef struct parts {
     void **table[5];
@@ -95,6 +95,16 @@ void ebb__ledger_grow(ebb__ledger *l, ebb__ledger_table *t)
     *t = old;
 }
 
+void ebb__ledger_moved(ebb__ledger *l, int which, void *to)
+{
+    parts p = parts_of(l, which);
+    char *at = to;
+    for (int i = 0; i < p.n; i++) {
+        *p.table[i] = at;
+        at += *p.max * p.bytes[i];
+    }
+}
+
 static void empty(ebb__ledger *l, int which)
 {
     if (which == VALS) {
@@ -110,11 +120,10 @@ static void empty(ebb__ledger *l, int which)
     }
 }
 
-size_t ebb__ledger_unused_bytes(const ebb__ledger *l)
+size_t ebb__ledger_taken_bytes(const ebb__ledger *l)
 {
     size_t vals = l->vals_end - l->n_free_vals, recs = l->recs_end - l->n_free_recs;
-    return (l->vals_max - vals) * item_bytes(VALS) + (l->recs_max - recs) * item_bytes(RECS) +
-           (l->links_max - l->n_links) * item_bytes(LINKS);
+    return vals * item_bytes(VALS) + recs * item_bytes(RECS) + l->n_links * item_bytes(LINKS);
 }
 
 bool ebb__ledger_is_empty(const ebb__ledger *l)

@@ -14,50 +14,14 @@ struct ebb__large {
 };
 _Static_assert(sizeof(ebb__large) % 16 == 0, "what follows the header is aligned");
 
-/* ---- what is no value: in the arena where that is all there may be ----------------------- */
-
-static void *outside_alloc(ebb__memory *m, size_t bytes, size_t align)
-{
-    void *p = NULL;
-    if (!ebb__arena_is_fixed(m->arena)) {
-        size_t budget = ebb__account_budget(m->owner->account);
-        if (budget) {
-            ebb__memory_enter(m);
-            size_t slabs = atomic_load_explicit(&m->slab_bytes, memory_order_relaxed);
-            if (ebb__arena_chunk_bytes(m->arena) + slabs + bytes > budget)
-                ebb__arena_trim(m->arena);
-            ebb__memory_leave(m);
-        }
-        return ebb__alloc(&m->owner->allocator, bytes, align);
-    }
-    size_t rounded = (bytes + EBB__ARENA_GRAIN - 1) & ~(size_t)(EBB__ARENA_GRAIN - 1);
-    if (!ebb__room_block(&p, m->owner, rounded, EBB_KIND_BOOKKEEPING, align, NULL)) return NULL;
-    atomic_fetch_add_explicit(&m->region_bytes, rounded, memory_order_relaxed);
-    return p;
-}
-
-/* Under the mutex, or while the memory goes. */
-static void outside_free(ebb__memory *m, void *p, size_t bytes)
-{
-    if (!ebb__arena_is_fixed(m->arena)) {
-        ebb__free(&m->owner->allocator, p, bytes);
-        return;
-    }
-    size_t rounded = (bytes + EBB__ARENA_GRAIN - 1) & ~(size_t)(EBB__ARENA_GRAIN - 1);
-    ebb__arena_free(m->arena, p, rounded);
-    atomic_fetch_sub_explicit(&m->region_bytes, rounded, memory_order_relaxed);
-}
-
 /* ---- slabs ------------------------------------------------------------------------------- */
-
-enum { SLAB_ALIGN = 4096 };
 
 static void *slab_more(void *user)
 {
     ebb__memory *m = user;
     ebb_context *root = m->owner;
     if (ebb__room_charge(root, EBB_KIND_BOOKKEEPING, EBB__SLAB_BYTES) != EBB_OK) return NULL;
-    void *slab = outside_alloc(m, EBB__SLAB_BYTES, SLAB_ALIGN);
+    void *slab = ebb__fixed_alloc(m, EBB__SLAB_BYTES);
     if (!slab) {
         ebb__account_discharge(root->account, EBB_KIND_BOOKKEEPING, EBB__SLAB_BYTES);
         ebb__room_refuse_block(root, EBB__SLAB_BYTES, EBB_KIND_BOOKKEEPING);
@@ -71,7 +35,7 @@ static void *slab_more(void *user)
 static void slab_less(void *user, void *slab)
 {
     ebb__memory *m = user;
-    outside_free(m, slab, EBB__SLAB_BYTES);
+    ebb__fixed_free(m, slab, EBB__SLAB_BYTES);
 }
 
 ebb_status ebb__object_refused(size_t bytes)
@@ -81,30 +45,14 @@ ebb_status ebb__object_refused(size_t bytes)
     return ebb__fail(EBB_E_NOMEM, "the pool refused %zu bytes", bytes);
 }
 
-/* ---- tables ------------------------------------------------------------------------------ */
-
-void *ebb__table_alloc(ebb__memory *m, size_t bytes)
-{
-    ebb_context *owner = m->owner;
-    while (!ebb__account_try(owner->account, EBB_KIND_BOOKKEEPING, bytes))
-        if (!ebb__room_more(owner, bytes)) return NULL;
-    void *p = outside_alloc(m, bytes, EBB__ARENA_GRAIN);
-    if (!p) ebb__account_discharge(owner->account, EBB_KIND_BOOKKEEPING, bytes);
-    return p;
-}
-
-void ebb__table_free(ebb__memory *m, void *p, size_t bytes)
-{
-    if (!p) return;
-    outside_free(m, p, bytes);
-    ebb__account_discharge(m->owner->account, EBB_KIND_BOOKKEEPING, bytes);
-}
-
-/* Under the mutex, or before the end. */
+/* Under the mutex. */
 static void ledger_shed(ebb__memory *m)
 {
     ebb__ledger_table t;
-    while (ebb__ledger_shed(m->own_ledger, &t)) ebb__table_free(m, t.block, t.bytes);
+    while (ebb__ledger_shed(m->own_ledger, &t)) {
+        ebb__table_drop(m, m->ledger_tables[t.which]);
+        m->ledger_tables[t.which] = NULL;
+    }
     atomic_store_explicit(&m->ledger_is_low, true, memory_order_relaxed);
 }
 
@@ -143,7 +91,6 @@ static void memory_unlink(ebb__memory *m)
 
 static void memory_free(ebb__memory *m)
 {
-    if (m->own_ledger) ledger_shed(m);
     ebb__ledger_destroy(m->own_ledger);
     ebb__arena_destroy(m->arena);
     ebb__gate_destroy(&m->gate);
@@ -163,11 +110,11 @@ static ebb_status budget_prepare(ebb__memory *m)
     if (m->has_budget) EBB_TRY(ebb__ledger_create(&m->own_ledger, &m->owner->allocator));
     atomic_init(&m->ledger_is_low, true);
     if (!budget || budget > most) return EBB_OK;
-    if (m->owner->parent) {
-        ebb__arena_fix(m->arena, budget + budget / 120 + 4096);
+    bool is_root = !m->owner->parent;
+    if (!ebb__arena_fix(m->arena, is_root ? budget : budget + budget / 120 + 4096))
         return EBB_OK;
-    }
-    if (!ebb__arena_fix(m->arena, budget)) return EBB_OK;
+    m->edge = ebb__arena_end(m->arena);
+    if (!is_root) return EBB_OK;
     return ebb__account_charge(m->owner->account, EBB_KIND_BOOKKEEPING,
                                budget - ebb__arena_room(m->arena));
 }
@@ -240,9 +187,14 @@ void ebb__memory_destroy(ebb_context *ctx)
         ebb__external *e = (ebb__external *)b;
         if (e->done) e->done(e->user);
     }
+    if (m->own_ledger) {
+        ebb__memory_enter(m);
+        ledger_shed(m);
+        ebb__memory_leave(m);
+    }
     for (ebb__large *large = m->large, *next; large; large = next) {
         next = large->next;
-        outside_free(m, large, large->bytes);
+        ebb__fixed_free(m, large, large->bytes);
     }
     memory_unlink(m);
     if (!ctx->parent) {
@@ -282,8 +234,12 @@ static void holes_add(void *user, ebb__memory *m)
 
 static void tables_add(void *user, ebb__memory *m)
 {
-    if (m->own_ledger) *(size_t *)user += ebb__ledger_unused_bytes(m->own_ledger);
-    *(size_t *)user += atomic_load_explicit(&m->notes_bytes, memory_order_relaxed);
+    size_t bytes = atomic_load_explicit(&m->notes_bytes, memory_order_relaxed);
+    for (int i = 0; i < EBB__LEDGER_TABLES; i++)
+        if (m->ledger_tables[i])
+            bytes += sizeof(ebb__table) + m->ledger_tables[i]->big.value.bytes;
+    if (m->own_ledger) bytes -= ebb__ledger_taken_bytes(m->own_ledger);
+    *(size_t *)user += bytes;
 }
 
 static void cached(ebb_stats *out, size_t bytes)
@@ -341,18 +297,25 @@ void ebb__list_insert(ebb__memory *m, ebb__big *b)
 {
     ebb__place_enter(m, b);
     if (b->prev) return;
+    ebb__big **first = b->value.kind == EBB_KIND_BOOKKEEPING ? &m->tables : &m->all;
     b->serial = ++m->serial;
-    b->next = m->all;
-    b->prev = &m->all;
+    b->next = *first;
+    b->prev = first;
     if (b->next) b->next->prev = &b->next;
-    m->all = b;
+    *first = b;
+}
+
+void ebb__list_remove(ebb__big *b)
+{
+    *b->prev = b->next;
+    if (b->next) b->next->prev = b->prev;
 }
 
 ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind,
                             ebb__big *list)
 {
     EBB_TRY(ebb__room_charge(ctx, kind, bytes));
-    if (ebb__room_block(out, ctx, bytes, kind, EBB__ARENA_GRAIN, list)) return EBB_OK;
+    if (ebb__room_block(out, ctx, bytes, kind, list)) return EBB_OK;
     ebb__account_discharge(ctx->account, kind, bytes);
     return ebb__room_refuse_block(ctx, bytes, kind);
 }
@@ -399,7 +362,7 @@ ebb_status ebb__large_alloc(void **out, ebb_context *ctx, size_t bytes)
     ebb__memory *m = ctx->memory;
     size_t total = bytes + sizeof(ebb__large);
     EBB_TRY(ebb__room_charge(ctx, EBB_KIND_BOOKKEEPING, total));
-    ebb__large *large = outside_alloc(m, total, EBB__ARENA_GRAIN);
+    ebb__large *large = ebb__fixed_alloc(m, total);
     if (!large) {
         ebb__account_discharge(ctx->account, EBB_KIND_BOOKKEEPING, total);
         return ebb__room_refuse_block(ctx, total, EBB_KIND_BOOKKEEPING);
@@ -427,5 +390,5 @@ void ebb__large_free(ebb_context *ctx, void *p, size_t bytes)
     *large->prev = large->next;
     if (large->next) large->next->prev = large->prev;
     ebb__account_discharge(ctx->account, EBB_KIND_BOOKKEEPING, large->bytes);
-    outside_free(m, large, large->bytes);
+    ebb__fixed_free(m, large, large->bytes);
 }

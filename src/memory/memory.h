@@ -74,6 +74,17 @@ typedef struct ebb__dead_object {
 
 typedef struct ebb__large ebb__large; /* an object larger than the pool's */
 
+/* A table of bookkeeping that moves as a value does; only block, list and move of `big` are used.
+ * moved: told where it is now, under the mutex; NULL: it stays. thread, not NULL: reads it without
+ * the mutex, so no other moves it. */
+typedef struct ebb__table ebb__table;
+struct ebb__table {
+    _Alignas(16) ebb__big big; /* all of what the pool gives counts */
+    void (*moved)(void *owner, void *to);
+    void *owner;
+    const ebb__thread_token *thread;
+};
+
 struct ebb__memory {
     /* read by every call: on a line of their own, away from what threads take turns at */
     bool single_threaded;
@@ -97,7 +108,7 @@ struct ebb__memory {
     ebb__gate gate;
     _Alignas(64) pthread_mutex_t mutex;
     atomic_size_t slab_bytes, scratch_bytes;
-    atomic_size_t region_bytes; /* slabs and large objects that lie in the arena */
+    atomic_size_t region_bytes; /* what never moves, in the arena */
     /* under the mutex */
     size_t n_known, n_recipes, n_links; /* what the ledger must have room for; see sleep.c */
     uint64_t n_evictions_before;        /* the end of the last step */
@@ -122,7 +133,9 @@ struct ebb__memory {
     atomic_size_t notes_bytes; /* tables of who learns from steps */
     uint64_t serial;
     bool has_places; /* whose a block is can be found: compact.c */
-    ebb__big *all;
+    ebb__big *all, *tables;
+    char *edge; /* where what never moves begins */
+    ebb__table *ledger_tables[EBB__LEDGER_TABLES];
     ebb__large *large;
     ebb__big *idle;    /* uses have become 0 */
     ebb__big *spares;  /* may have come to be given up; each kept by a ref */
@@ -223,16 +236,23 @@ ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes);
  * NULL, enters the list of all values with it. */
 ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind,
                             ebb__big *list);
-/* Under the mutex: b, which has a block, enters the list of all, and is found by its block. */
+/* Under the mutex: b, which has a block, enters the list of all values, or that of tables, and is
+ * found by its block. */
 void ebb__list_insert(ebb__memory *m, ebb__big *b);
+void ebb__list_remove(ebb__big *b);
 /* Calls `each` under the mutex of every memory that ctx or a context below uses. */
 void ebb__memories_each(const ebb_context *ctx, void (*each)(void *user, ebb__memory *m),
                         void *user);
 
-/* A table of the memory's own, charged as BOOKKEEPING to its owner; NULL where there is no room,
- * without a record. free is called under the mutex. */
-void *ebb__table_alloc(ebb__memory *m, size_t bytes);
-void ebb__table_free(ebb__memory *m, void *p, size_t bytes);
+/* ---- tables.c ---------------------------------------------------------------------------- */
+/* Charged bytes that never move; alloc not under the mutex, free is. */
+void *ebb__fixed_alloc(ebb__memory *m, size_t bytes);
+void ebb__fixed_free(ebb__memory *m, void *p, size_t bytes);
+/* Charged as BOOKKEEPING to the memory's owner; NULL where there is no room, without a record. Not
+ * under the mutex, and dropped under it. stays: it is brief and lies among results. */
+ebb__table *ebb__table_make(ebb__memory *m, size_t bytes, bool stays);
+void ebb__table_drop(ebb__memory *m, ebb__table *t);
+void ebb__table_moved(ebb__memory *m, ebb__table *t, const char *from);
 
 /* ---- compact.c, under the mutex: who has a block ------------------------------------------ */
 void ebb__place_set(ebb__memory *m, ebb__big *b);
@@ -251,6 +271,8 @@ static inline void ebb__place_leave(ebb__big *b)
 
 /* ---- settle.c, all under the mutex ------------------------------------------------------- */
 void ebb__settle(ebb__memory *m);
+/* An object of the pool's goes back once the mutex has been given back. */
+void ebb__object_dead(ebb__memory *m, void *p, size_t bytes);
 /* A use less; the value may become idle. It may lie elsewhere. */
 void ebb__use_drop(ebb__memory *m, ebb__value *v);
 /* A ref less of a value that is not tiny, or tiny; the struct may go. It may lie elsewhere. */

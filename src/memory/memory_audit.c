@@ -86,6 +86,7 @@ static void audit(void *user, ebb__memory *m)
         if (!*fault && !ebb__place_is_known(m, b)) *fault = "a value is not found by its block";
         if (b->value.data && !b->value.external) bytes += b->value.bytes;
     }
+    for (const ebb__big *b = m->tables; b; b = b->next) bytes += b->value.bytes;
     if (!*fault) *fault = ebb__mirror_check(m);
     if (!*fault && bytes + atomic_load(&m->scratch_bytes) + atomic_load(&m->region_bytes) !=
                        ebb__arena_used_bytes(m->arena))

@@ -30,11 +30,26 @@ static bool lacks(ebb__memory *m, ebb__ledger_table *t, uint32_t n_links, bool l
     return is;
 }
 
-static void grow(ebb__memory *m, ebb__ledger_table *t)
+static void table_moved(void *owner, void *to)
 {
+    ebb__table **own = owner;
+    ebb__memory *m = (*own)->big.value.ctx->memory;
+    ebb__ledger_moved(m->own_ledger, (int)(own - m->ledger_tables), to);
+}
+
+static void grow(ebb__memory *m, ebb__ledger_table *t, ebb__table *more)
+{
+    ebb__table **own = &m->ledger_tables[t->which], *old = more;
     ebb__memory_enter(m);
+    t->block = more->big.value.data;
     ebb__ledger_grow(m->own_ledger, t);
-    ebb__table_free(m, t->block, t->bytes);
+    if (t->block != more->big.value.data) {
+        old = *own;
+        *own = more;
+        more->moved = table_moved;
+        more->owner = own;
+    }
+    ebb__table_drop(m, old);
     ebb__memory_leave(m);
 }
 
@@ -47,11 +62,11 @@ void ebb__mirror_room(ebb_context *ctx, uint32_t n_in, uint32_t n_out)
         !atomic_load_explicit(&m->ledger_is_low, memory_order_relaxed))
         return;
     while (lacks(m, &t, n_in + n_out, false)) {
-        t.block = ebb__table_alloc(m, t.bytes);
-        if (!t.block && lacks(m, &t, n_in + n_out, true))
-            t.block = ebb__table_alloc(m, t.bytes);
-        if (!t.block) return;
-        grow(m, &t);
+        ebb__table *more = ebb__table_make(m, t.bytes, false);
+        if (!more && lacks(m, &t, n_in + n_out, true))
+            more = ebb__table_make(m, t.bytes, false);
+        if (!more) return;
+        grow(m, &t, more);
     }
 }
 

@@ -170,8 +170,7 @@ ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind)
     report->needed_by_kind[kind] = bytes;
     ebb_status status = ebb__fail(
         EBB_E_BUDGET,
-        "%zu bytes of kind %s are free, but not in one piece: what is mapped or in use "
-        "lies between",
+        "%zu bytes of kind %s are free, but not in one piece: what is mapped lies between",
         bytes, ebb_kind_name(kind));
     complete(ctx);
     return status;

@@ -80,7 +80,14 @@ void ebb__value_set_born(ebb__value *v, uint64_t born);
 
 /* ---- steps.c: for who learns from steps -------------------------------------------------- */
 /* A table of bookkeeping, counted, room made for it; NULL where there is none, without a failure
- * recorded. Not from inside the gate. */
+ * recorded. Not from inside the gate. stays: it is brief, and does not move. Others do once they
+ * have an owner, when the thread that made them asks for room; `moved` is told where it lies then. */
+typedef struct ebb__table ebb__table;
+ebb__table *ebb__notes_make(ebb_context *ctx, size_t bytes, bool stays);
+void *ebb__notes_at(const ebb__table *t);
+void ebb__notes_own(ebb__table *t, void (*moved)(void *owner, void *to), void *owner);
+void ebb__notes_drop(ebb_context *ctx, ebb__table *t); /* NULL is ignored */
+/* The same for one thing that is small, and lasts. */
 void *ebb__notes_alloc(ebb_context *ctx, size_t bytes);
 void ebb__notes_free(ebb_context *ctx, void *p, size_t bytes);
 /* The context whose memory ctx uses, and its budget. */

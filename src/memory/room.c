@@ -68,10 +68,10 @@ static bool lies_high(const ebb__memory *m, ebb_kind kind)
 }
 
 /* Under the mutex. */
-static void *block_take(ebb_context *ctx, size_t bytes, ebb_kind kind, size_t align)
+static void *block_take(ebb_context *ctx, size_t bytes, ebb_kind kind)
 {
     ebb__memory *m = ctx->memory;
-    if (lies_high(m, kind)) return ebb__arena_alloc_high(m->arena, bytes, align);
+    if (lies_high(m, kind)) return ebb__arena_alloc_high(m->arena, bytes);
     size_t budget = ebb__account_budget(m->owner->account);
     if (budget)
         ebb__arena_set_limit(
@@ -79,29 +79,12 @@ static void *block_take(ebb_context *ctx, size_t bytes, ebb_kind kind, size_t al
     return ebb__arena_alloc(m->arena, ebb__pool_part_get(ctx->pool)->number, bytes);
 }
 
-/* For what never moves again and would lie between results: above them, once these have slid
- * down. False: not taken, as no hole is large enough. */
-static bool block_take_above(void **p, ebb_context *ctx, size_t bytes, ebb_kind kind,
-                             size_t align)
-{
-    ebb__memory *m = ctx->memory;
-    ebb__gate_hold hold;
-    ebb__gate_enter_alone(&hold, &m->gate);
-    ebb__memory_enter(m);
-    ebb__arena_free(m->arena, *p, bytes);
-    ebb__compact_all(m);
-    *p = block_take(ctx, bytes, kind, align);
-    ebb__memory_leave(m);
-    ebb__gate_leave(&hold);
-    return *p != NULL;
-}
-
 /* Where all free bytes must be gathered from all over, most of memory moves for one block. What is
  * cheapest to miss now would have to go for the next blocks: given up a little ahead it leaves
  * holes nearer to each other. */
 enum { AT_ONCE = 8 };
 
-static bool hole_make(ebb__memory *m, size_t bytes)
+bool ebb__hole_make(ebb__memory *m, size_t bytes)
 {
     const size_t room = ebb__arena_room(m->arena);
     if (ebb__compact(m, bytes, 2 * bytes)) return true;
@@ -114,24 +97,21 @@ static bool hole_make(ebb__memory *m, size_t bytes)
     return ebb__arena_fits(m->arena, bytes);
 }
 
-bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, size_t align,
-                     ebb__big *list)
+bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, ebb__big *list)
 {
     ebb__memory *m = ctx->memory;
     for (bool more = true; more;) {
         ebb__memory_enter(m);
-        void *p = block_take(ctx, bytes, kind, align);
-        bool between = p && !list && kind == EBB_KIND_BOOKKEEPING &&
-                       ebb__arena_is_fixed(m->arena) && ebb__is_below_movable(m, p);
+        void *p = block_take(ctx, bytes, kind);
         if (p) *out = p;
         if (p && list) ebb__list_insert(m, list);
         ebb__memory_leave(m);
-        if (p && (!between || block_take_above(out, ctx, bytes, kind, align))) return true;
+        if (p) return true;
         if (!m->has_budget) return false;
         ebb__gate_hold hold;
         ebb__gate_enter_alone(&hold, &m->gate);
         ebb__memory_enter(m);
-        more = hole_make(m, bytes + align - EBB__ARENA_GRAIN);
+        more = ebb__hole_make(m, bytes);
         ebb__memory_leave(m);
         ebb__gate_leave(&hold);
     }
@@ -186,7 +166,7 @@ static bool block_try(ebb_context *ctx, ebb__want *w)
     ebb__memory *m = ctx->memory;
     size_t bytes = rounded(w->bytes);
     if (!ebb__account_try(ctx->account, w->kind, bytes)) return false;
-    void *p = block_take(ctx, bytes, w->kind, EBB__ARENA_GRAIN);
+    void *p = block_take(ctx, bytes, w->kind);
     if (!p) {
         ebb__account_discharge(ctx->account, w->kind, bytes);
         return false;
@@ -257,7 +237,7 @@ ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n)
         if (status != EBB_OK) break;
         if (!w->is_scratch) w->value->state = EBB__VALUE_RESIDENT;
         void **out = w->is_scratch ? &w->scratch : &w->value->data;
-        if (!ebb__room_block(out, ctx, bytes, w->kind, EBB__ARENA_GRAIN,
+        if (!ebb__room_block(out, ctx, bytes, w->kind,
                              w->is_scratch ? NULL : ebb__big_of(w->value))) {
             ebb__account_discharge(ctx->account, w->kind, bytes);
             status = ebb__room_refuse_block(ctx, bytes, w->kind);

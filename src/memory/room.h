@@ -11,8 +11,8 @@
 bool ebb__compact(ebb__memory *m, size_t bytes, size_t most);
 /* Slides all that can move: what stays where it is has the free bytes below it. */
 void ebb__compact_all(ebb__memory *m);
-/* Whether a result that comes and goes lies above p. */
-bool ebb__is_below_movable(const ebb__memory *m, const void *p);
+/* Has a hole of so many bytes directly before what never moves; false: something is in the way. */
+bool ebb__compact_edge(ebb__memory *m, size_t bytes);
 /* Drops the value that is cheapest to miss and counts against `tight` (NULL: any), if possible one
  * of `need` bytes. False: there is none. */
 bool ebb__evict_one(ebb__memory *m, const ebb__account *tight, size_t need);
@@ -25,9 +25,10 @@ void ebb__evictable_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m, const ebb_
 /* Whether a charge that was refused is worth another try. */
 bool ebb__room_more(ebb_context *ctx, size_t bytes);
 /* A block for bytes that are charged: blocks move and values are given up for it. *out is set and
- * `list` (not NULL) entered under one hold of the mutex. align: a power of two >= 64. */
-bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, size_t align,
-                     ebb__big *list);
+ * `list` (not NULL) entered under one hold of the mutex. */
+bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, ebb__big *list);
+/* Alone, under the mutex: a step towards a hole of so many bytes; false: there is none to take. */
+bool ebb__hole_make(ebb__memory *m, size_t bytes);
 /* ---- refuse.c: records why ---------------------------------------------------------------- */
 ebb_status ebb__room_refuse_charge(ebb_context *ctx, ebb_kind kind, size_t bytes);
 ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind);

@@ -75,7 +75,7 @@ void ebb__use_drop(ebb__memory *m, ebb__value *v)
     m->idle = b;
 }
 
-static void object_dead(ebb__memory *m, void *p, size_t bytes)
+void ebb__object_dead(ebb__memory *m, void *p, size_t bytes)
 {
     ebb__dead_object *dead = p;
     dead->bytes = bytes;
@@ -90,9 +90,8 @@ static void big_destroy(ebb__memory *m, ebb__big *b)
     ebb__recipe_drop(m, &b->value);
     m->n_known -= b->known;
     ebb__named_note(m, b, false);
-    *b->prev = b->next;
-    if (b->next) b->next->prev = b->prev;
-    object_dead(m, b, ebb__big_bytes(b));
+    ebb__list_remove(b);
+    ebb__object_dead(m, b, ebb__big_bytes(b));
 }
 
 void ebb__ref_drop(ebb__memory *m, ebb__value *v)
@@ -110,7 +109,7 @@ void ebb__ref_drop(ebb__memory *m, ebb__value *v)
         m->gone_tiny = v;
     } else {
         ebb__account_discharge_pooled(v->ctx->account, v->kind, v->bytes);
-        object_dead(m, v, ebb__tiny_bytes(v->bytes));
+        ebb__object_dead(m, v, ebb__tiny_bytes(v->bytes));
     }
 }
 
@@ -229,7 +228,7 @@ static void record_die(ebb__memory *m, ebb__record *r)
     if (r->bytes > EBB__POOL_MAX)
         ebb__record_free(r);
     else
-        object_dead(m, r, r->bytes);
+        ebb__object_dead(m, r, r->bytes);
 }
 
 void ebb__settle(ebb__memory *m)

@@ -6,21 +6,62 @@
 #include "memory/room.h"
 #include "memory/trace_cache.h"
 
+/* Modulo the size of memory. */
+static void notes_count(ebb__memory *m, size_t bytes)
+{
+    atomic_fetch_add_explicit(&m->notes_bytes, bytes, memory_order_relaxed);
+}
+
 void *ebb__notes_alloc(ebb_context *ctx, size_t bytes)
 {
-    ebb__memory *m = ctx->memory;
-    void *p = ebb__table_alloc(m, bytes);
-    if (p) atomic_fetch_add_explicit(&m->notes_bytes, bytes, memory_order_relaxed);
+    void *p = NULL;
+    ebb_error pending;
+    ebb_error_get(&pending);
+    if (ebb__large_alloc(&p, ctx, bytes) != EBB_OK)
+        ebb__error_adopt(&pending);
+    else
+        notes_count(ctx->memory, bytes);
     return p;
 }
 
 void ebb__notes_free(ebb_context *ctx, void *p, size_t bytes)
 {
     ebb__memory *m = ctx->memory;
+    notes_count(m, -bytes);
     ebb__memory_enter(m);
-    ebb__table_free(m, p, bytes);
+    ebb__large_free(ctx, p, bytes);
     ebb__memory_leave(m);
-    atomic_fetch_sub_explicit(&m->notes_bytes, bytes, memory_order_relaxed);
+}
+
+ebb__table *ebb__notes_make(ebb_context *ctx, size_t bytes, bool stays)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__table *t = ebb__table_make(m, bytes, stays);
+    if (!t) return NULL;
+    t->thread = ebb__thread_self();
+    notes_count(m, sizeof *t + t->big.value.bytes);
+    return t;
+}
+
+void *ebb__notes_at(const ebb__table *t)
+{
+    return t->big.value.data;
+}
+
+void ebb__notes_own(ebb__table *t, void (*moved)(void *owner, void *to), void *owner)
+{
+    t->moved = moved;
+    t->owner = owner;
+}
+
+void ebb__notes_drop(ebb_context *ctx, ebb__table *t)
+{
+    ebb__memory *m = ctx->memory;
+    if (!t) return;
+    notes_count(m, -(sizeof *t + t->big.value.bytes));
+    ebb__memory_enter(m);
+    ebb__table_drop(m, t);
+    ebb__memory_leave(m);
 }
 
 ebb_context *ebb__memory_owner(const ebb_context *ctx)

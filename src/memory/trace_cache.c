@@ -24,24 +24,38 @@ static size_t tables(ebb__tape *t, char *base, size_t ops, size_t links, size_t 
     return at + vals * sizeof *t->left;
 }
 
-static void contents_copy(ebb__tape *to, const ebb__tape *from)
+static void tape_moved(void *owner, void *to)
 {
-    if (!from->n_ops && !from->n_vals) return;
-    memcpy(to->ops, from->ops, from->n_ops * sizeof *to->ops);
-    memcpy(to->links, from->links, from->n_links * sizeof *to->links);
-    memcpy(to->sizes, from->sizes, from->n_vals * sizeof *to->sizes);
-    memcpy(to->left, from->left, from->n_vals * sizeof *to->left);
+    ebb__tape *t = owner;
+    tables(t, to, t->max_ops, t->max_links, t->max_vals);
 }
 
-/* A tape with the contents of t and so much room. */
+static void tape_settle(ebb__tape *t)
+{
+    ebb__notes_own(t->table, tape_moved, t);
+}
+
+/* As much as `to` says. */
+static void contents_copy(ebb__tape *to, const ebb__tape *from)
+{
+    if (!to->n_ops && !to->n_vals) return;
+    memcpy(to->ops, from->ops, to->n_ops * sizeof *to->ops);
+    memcpy(to->links, from->links, to->n_links * sizeof *to->links);
+    memcpy(to->sizes, from->sizes, to->n_vals * sizeof *to->sizes);
+    memcpy(to->left, from->left, to->n_vals * sizeof *to->left);
+}
+
+/* A tape with the contents of t and so much room; does not move until it is settled. */
 static bool copy_make(ebb__tape *out, ebb_context *ctx, const ebb__tape *t, size_t ops,
                       size_t links, size_t vals)
 {
+    const size_t bytes = tables(out, NULL, ops, links, vals);
+    ebb__table *table = ebb__notes_make(ctx, bytes, false);
+    if (!table) return false;
     *out = *t;
-    out->block_bytes = tables(out, NULL, ops, links, vals);
-    out->block = ebb__notes_alloc(ctx, out->block_bytes);
-    if (!out->block) return false;
-    tables(out, out->block, ops, links, vals);
+    out->table = table;
+    out->table_bytes = bytes;
+    tables(out, ebb__notes_at(table), ops, links, vals);
     contents_copy(out, t);
     out->max_ops = (uint32_t)ops;
     out->max_links = (uint32_t)links;
@@ -66,11 +80,12 @@ bool ebb__tape_room(ebb__tape *t, ebb_context *ctx, size_t most, uint32_t links,
     size_t all_vals = grown(t->max_vals, t->n_vals, vals, 128);
     ebb__tape more;
     if (ops + all_links + all_vals > MOST_ITEMS ||
-        t->block_bytes + tables(&more, NULL, ops, all_links, all_vals) > most ||
+        t->table_bytes + tables(&more, NULL, ops, all_links, all_vals) > most ||
         !copy_make(&more, ctx, t, ops, all_links, all_vals))
         return false;
     ebb__tape_free(t, ctx);
     *t = more;
+    tape_settle(t);
     return true;
 }
 
@@ -110,13 +125,12 @@ bool ebb__tape_copy(ebb__tape *t, ebb_context *ctx, size_t most, const ebb__tape
             !copy_make(&more, ctx, t, n_ops + n_ops / 4, links, vals))
             return false;
         *t = more;
+        tape_settle(t);
     }
-    ebb__tape own = *t;
-    *t = part;
-    t->ops = own.ops, t->links = own.links, t->sizes = own.sizes, t->left = own.left;
-    t->max_ops = own.max_ops, t->max_links = own.max_links, t->max_vals = own.max_vals;
-    t->block = own.block, t->block_bytes = own.block_bytes;
-    contents_copy(t, &part);
+    t->n_ops = part.n_ops, t->n_links = part.n_links;
+    t->n_vals = part.n_vals, t->n_steps = part.n_steps;
+    t->time = part.time;
+    contents_copy(t, from);
     for (uint32_t v = 0; v < t->n_vals; v++)
         if (t->left[v] >= n_ops)
             t->left[v] = NONE; /* when, in the other step, says nothing here */
@@ -125,7 +139,7 @@ bool ebb__tape_copy(ebb__tape *t, ebb_context *ctx, size_t most, const ebb__tape
 
 void ebb__tape_free(ebb__tape *t, ebb_context *ctx)
 {
-    if (t->block) ebb__notes_free(ctx, t->block, t->block_bytes);
+    ebb__notes_drop(ctx, t->table);
     *t = (ebb__tape){0};
 }
 
@@ -242,10 +256,17 @@ static void readers_find(ebb__learned *l)
         }
 }
 
+static void readers_moved(void *owner, void *to)
+{
+    ebb__learned *l = owner;
+    l->next = to;
+    l->first = l->next + l->tape.n_links;
+}
+
 static void plan_free(ebb__learned *l, ebb_context *ctx)
 {
     if (!l->plan) return;
-    ebb__notes_free(ctx, l->plan->block, l->plan->block_bytes);
+    ebb__notes_drop(ctx, l->plan->table);
     l->plan = NULL;
 }
 
@@ -253,7 +274,7 @@ static void learned_free(ebb__learned *l, ebb_context *ctx)
 {
     plan_free(l, ctx);
     ebb__tape_free(&l->tape, ctx);
-    if (l->block) ebb__notes_free(ctx, l->block, l->block_bytes);
+    ebb__notes_drop(ctx, l->table);
     ebb__notes_free(ctx, l, sizeof *l);
 }
 
@@ -262,22 +283,24 @@ static ebb__learned *learned_make(ebb_context *ctx, const ebb__tape *t)
     ebb__learned *l = ebb__notes_alloc(ctx, sizeof *l);
     if (!l) return NULL;
     *l = (ebb__learned){.extra = {-1, -1, -1}};
-    l->block_bytes = ((size_t)t->n_links + t->n_vals + 1) * sizeof *l->next;
-    if (copy_make(&l->tape, ctx, t, t->n_ops, t->n_links, t->n_vals))
-        l->block = ebb__notes_alloc(ctx, l->block_bytes);
-    if (!l->block) {
+    l->table_bytes = ((size_t)t->n_links + t->n_vals + 1) * sizeof *l->next;
+    if (copy_make(&l->tape, ctx, t, t->n_ops, t->n_links, t->n_vals)) {
+        tape_settle(&l->tape);
+        l->table = ebb__notes_make(ctx, l->table_bytes, false);
+    }
+    if (!l->table) {
         learned_free(l, ctx);
         return NULL;
     }
-    l->next = l->block;
-    l->first = l->next + t->n_links;
+    readers_moved(l, ebb__notes_at(l->table));
+    ebb__notes_own(l->table, readers_moved, l);
     readers_find(l);
     return l;
 }
 
 static size_t learned_bytes(const ebb__learned *l)
 {
-    return l->tape.block_bytes + l->block_bytes;
+    return l->tape.table_bytes + l->table_bytes;
 }
 
 /* Of those that may go the one to be missed least; -1: none. */
@@ -410,6 +433,19 @@ static void act_put(void *user, const ebb__ghost_event *e)
         (ebb__steps_act){.at = at, .val = e->val & (UINT32_MAX >> 1), .again = e->again};
 }
 
+static void plan_place(ebb__steps_plan *plan, uint32_t n_vals)
+{
+    plan->made = (struct ebb__value **)(plan + 1);
+    plan->acts = (ebb__steps_act *)(plan->made + n_vals);
+}
+
+static void plan_moved(void *owner, void *to)
+{
+    ebb__learned *l = owner;
+    l->plan = to;
+    plan_place(l->plan, l->tape.n_vals);
+}
+
 bool ebb__learned_plan(ebb__learned *l, ebb_context *ctx, const ebb__planner *planner)
 {
     const ebb__ghost_result *best = &planner->best.result;
@@ -418,14 +454,12 @@ bool ebb__learned_plan(ebb__learned *l, ebb_context *ctx, const ebb__planner *pl
     schedule s = {.t = &l->tape, .max = best->n_evictions + best->n_rebuilt};
     size_t acts = s.max * sizeof *s.plan->acts, made = l->tape.n_vals * sizeof *s.plan->made;
     plan_free(l, ctx);
-    ebb__steps_plan *plan = ebb__notes_alloc(ctx, sizeof *plan + made + acts);
-    if (!plan) return false;
-    *plan = (ebb__steps_plan){.made = (struct ebb__value **)(plan + 1),
-                              .cost = best->cost,
-                              .block = plan,
-                              .block_bytes = sizeof *plan + made + acts};
-    plan->acts = (ebb__steps_act *)((char *)plan->made + made);
-    s.plan = l->plan = plan;
+    ebb__table *table = ebb__notes_make(ctx, sizeof *l->plan + made + acts, false);
+    if (!table) return false;
+    s.plan = l->plan = ebb__notes_at(table);
+    *l->plan = (ebb__steps_plan){.cost = best->cost, .table = table};
+    plan_place(l->plan, l->tape.n_vals);
+    ebb__notes_own(table, plan_moved, l);
     l->extra[EBB__HOW_PLANNED] = -1;
     ebb__plan_options(&o, &planner->best, planner->budget);
     o.happened = act_put;

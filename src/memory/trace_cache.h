@@ -44,8 +44,8 @@ typedef struct ebb__tape {
     uint32_t n_ops, n_links, n_vals, n_steps;
     uint32_t max_ops, max_links, max_vals;
     double time;
-    void *block;
-    size_t block_bytes;
+    struct ebb__table *table; /* of all of them */
+    size_t table_bytes;
 } ebb__tape;
 
 static inline uint64_t ebb__tape_bytes(const ebb__tape *t, uint32_t val)
@@ -89,8 +89,7 @@ typedef struct ebb__steps_plan {
     uint32_t n_acts;
     struct ebb__value **made; /* per val, while a step is done so: for ebb__named_watch */
     double cost;              /* simulated */
-    void *block;
-    size_t block_bytes;
+    struct ebb__table *table; /* of all of it */
 } ebb__steps_plan;
 
 typedef enum ebb__how {
@@ -100,11 +99,11 @@ typedef enum ebb__how {
     EBB__HOW_MAX
 } ebb__how;
 typedef struct ebb__learned {
-    ebb__tape tape;  /* as large as it is */
-    uint32_t *next;  /* per link: the operation that reads the val next; NONE */
-    uint32_t *first; /* per val: that reads it first after it was brought; NONE */
-    void *block;     /* of next and first */
-    size_t block_bytes;
+    ebb__tape tape;           /* as large as it is */
+    uint32_t *next;           /* per link: the operation that reads the val next; NONE */
+    uint32_t *first;          /* per val: that reads it first after it was brought; NONE */
+    struct ebb__table *table; /* of next and first */
+    size_t table_bytes;
     uint64_t stamp;
     uint32_t n_seen;
     bool is_planned; /* the planner is through with it, or cannot do it */

@@ -58,18 +58,17 @@ static void give(void *user, void *p, size_t bytes)
 bool ebb__workspace_make(ebb__workspace *w, ebb_context *ctx, size_t bytes)
 {
     *w = (ebb__workspace){0};
-    size_t all = rounded(bytes) + GRAIN;
-    w->block = ebb__notes_alloc(ctx, all);
-    if (!w->block) return false;
-    w->block_bytes = all;
-    w->holes = (hole *)(void *)(((uintptr_t)w->block + GRAIN - 1) & ~(uintptr_t)(GRAIN - 1));
-    *w->holes = (hole){NULL, all - GRAIN};
+    size_t all = rounded(bytes);
+    w->table = ebb__notes_make(ctx, all, true);
+    if (!w->table) return false;
+    w->holes = ebb__notes_at(w->table);
+    *w->holes = (hole){NULL, all};
     return true;
 }
 
 void ebb__workspace_free(ebb__workspace *w, ebb_context *ctx)
 {
-    if (w->block) ebb__notes_free(ctx, w->block, w->block_bytes);
+    ebb__notes_drop(ctx, w->table);
     *w = (ebb__workspace){0};
 }
 

@@ -14,8 +14,7 @@ typedef struct ebb__workspace_hole {
 
 typedef struct ebb__workspace {
     ebb__workspace_hole *holes;
-    void *block;
-    size_t block_bytes;
+    struct ebb__table *table;
 } ebb__workspace;
 
 /* False, and it is empty, where the context has no room for so many bytes. */
