@@ -83,7 +83,7 @@ static void leave(ebb__habit *h)
 {
     /* Where another thread came by meanwhile, nobody else will. */
     if (h->follow && atomic_load(&h->ended)) ebb__follow_end(h->follow);
-    atomic_store(&h->busy, false);
+    atomic_store_explicit(&h->busy, false, memory_order_release);
 }
 
 /* False where it is another thread's, or over. */

@@ -30,8 +30,9 @@ static ebb_status wants_fill(bytes *b, ebb__apply *a)
 {
     const ebb__call *c = &a->call;
     int32_t n = c->n_out + c->n_aux;
-    *b = (bytes){.a = a};
+    b->a = a;
     b->want = b->few;
+    b->memory = NULL;
     if (n + 1 > FEW) {
         b->memory_bytes = ((size_t)n + 1) * sizeof(ebb__want);
         b->memory = ebb__alloc(&ebb__allocator_libc, b->memory_bytes, 16);
@@ -153,13 +154,12 @@ static ebb_status compute(bytes *b)
     int32_t n = c->n_out + c->n_aux;
     for (int32_t k = 0; k < n; k++) {
         a->made[k] = b->want[k].value;
-        ebb__value_pin_reserved(a->made[k]);
         c->out[k].data = a->made[k]->data;
     }
     if (c->scratch_bytes) c->scratch = b->want[n].scratch;
     ebb__operands_resolve(a);
     ebb_status status = ebb__kernel_run(a);
-    for (int32_t k = 0; k < n; k++) ebb__value_unpin(a->made[k]);
+    ebb__wants_unpin(b->want, n);
     operands_unpin(a, c->n_in);
     if (c->scratch_bytes) ebb__scratch_free(c->ctx, c->scratch, c->scratch_bytes);
     if (status != EBB_OK) ebb__wants_drop(c->ctx, b->want, n);

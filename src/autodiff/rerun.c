@@ -20,21 +20,18 @@ static size_t rounded(size_t bytes)
 float ebb__call_cost(const ebb__call *c)
 {
     /* One core of a machine of today: a kernel's start, bytes moved, multiply-adds. */
-    const double start_ns = 500, bytes_per_ns = 6, flop_per_ns = 20;
-    double bytes = 0, flop = 0;
+    const double start_ns = 500, ns_per_byte = 1.0 / 6, ns_per_flop = 1.0 / 20;
     if (c->op->cost) {
         ebb_cost cost = c->op->cost(c);
-        bytes = cost.bytes;
-        flop = cost.flop;
-    } else {
-        for (int32_t i = 0; i < c->n_in; i++)
-            if (c->in[i].dtype)
-                bytes += (double)ebb__n_elems(&c->in[i].shape) *
-                         (double)ebb__dtype_size(c->in[i].dtype);
-        for (int32_t k = 0; k < c->n_out + c->n_aux; k++)
-            bytes += (double)ebb__view_bytes(&c->out[k]);
+        return (float)(start_ns + cost.bytes * ns_per_byte + cost.flop * ns_per_flop);
     }
-    return (float)(start_ns + bytes / bytes_per_ns + flop / flop_per_ns);
+    int64_t bytes = 0;
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (c->in[i].dtype)
+            bytes += ebb__n_elems(&c->in[i].shape) * (int64_t)ebb__dtype_size(c->in[i].dtype);
+    for (int32_t k = 0; k < c->n_out + c->n_aux; k++)
+        bytes += (int64_t)ebb__view_bytes(&c->out[k]);
+    return (float)(start_ns + (double)bytes * ns_per_byte);
 }
 
 static void call_of_record(ebb__call *c, const ebb__record *r)

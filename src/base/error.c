@@ -110,9 +110,20 @@ void ebb__site_get(const char **file, int32_t *line)
     *line = thread_at.line;
 }
 
+void ebb__error_keep(ebb_error *out)
+{
+    if (thread_error.record.status == EBB_OK)
+        out->status = EBB_OK;
+    else
+        *out = thread_error.record;
+}
+
 void ebb__error_adopt(const ebb_error *e)
 {
-    thread_error.record = *e;
+    if (e->status == EBB_OK)
+        ebb_error_clear();
+    else
+        thread_error.record = *e;
 }
 
 bool ebb__error_tell(void)

@@ -23,7 +23,9 @@ ebb_status ebb__callback_status(ebb_status status, const char *callback);
 void ebb__site_get(const char **file, int32_t *line);
 /* Adds to the pending message: "; the walked graph is spent". Nothing where none is pending. */
 void ebb__error_append(const char *text);
-/* Puts a record taken before in place of this thread's. */
+/* Keeps the record for ebb__error_adopt: in no time where none is pending. */
+void ebb__error_keep(ebb_error *out);
+/* Puts a record kept or taken before in place of this thread's. */
 void ebb__error_adopt(const ebb_error *e);
 /* True once for each failure, not again for one that is only passed on. */
 bool ebb__error_tell(void);

@@ -6,10 +6,11 @@
 #include "memory/gate.h"
 
 #include "base/check.h"
+#include "base/thread.h"
 
 #include <stddef.h>
 
-static _Thread_local ebb__gate_hold *innermost;
+static EBB__THREAD_HOT ebb__gate_hold *innermost;
 
 void ebb__gate_init(ebb__gate *g, bool single_threaded)
 {
@@ -49,17 +50,52 @@ static void unlock(ebb__gate *g)
     if (!g->single_threaded) pthread_mutex_unlock(&g->mutex);
 }
 
+/* The state afterwards. */
+static unsigned change(ebb__gate *g, unsigned by)
+{
+    if (!g->single_threaded) return atomic_fetch_add(&g->state, by) + by;
+    unsigned after = atomic_load_explicit(&g->state, memory_order_relaxed) + by;
+    atomic_store_explicit(&g->state, after, memory_order_relaxed);
+    return after;
+}
+
+static unsigned n_inside(unsigned state)
+{
+    return state % EBB__GATE_CLOSED;
+}
+
+static unsigned state_of(const ebb__gate *g)
+{
+    return atomic_load(&g->state);
+}
+
+/* One less inside; whoever waits for that hears of it. */
+static void go_out(ebb__gate *g)
+{
+    unsigned state = change(g, -1U);
+    if (state < EBB__GATE_CLOSED || n_inside(state)) return;
+    lock(g);
+    pthread_cond_broadcast(&g->changed);
+    unlock(g);
+}
+
+static void go_in(ebb__gate *g)
+{
+    while (change(g, 1) >= EBB__GATE_CLOSED) {
+        go_out(g);
+        lock(g);
+        while (state_of(g) >= EBB__GATE_CLOSED) pthread_cond_wait(&g->changed, &g->mutex);
+        unlock(g);
+    }
+}
+
 void ebb__gate_enter(ebb__gate_hold *h, ebb__gate *g)
 {
     h->gate = g;
     if (!g) return;
     bool again = innermost && mine(g);
     push(h, g, again ? EBB__GATE_NESTED : EBB__GATE_INSIDE);
-    if (again) return;
-    lock(g);
-    while (g->depth || g->n_waiting) pthread_cond_wait(&g->changed, &g->mutex);
-    g->n_inside++;
-    unlock(g);
+    if (!again) go_in(g);
 }
 
 void ebb__gate_enter_alone(ebb__gate_hold *h, ebb__gate *g)
@@ -72,24 +108,27 @@ void ebb__gate_enter_alone(ebb__gate_hold *h, ebb__gate *g)
     if (alone) return;
     h->suspended = have != NULL;
     lock(g);
-    if (h->suspended) g->n_inside--;
-    g->n_waiting++;
-    if (g->n_inside == 0) pthread_cond_broadcast(&g->changed);
-    while (g->depth || g->n_inside) pthread_cond_wait(&g->changed, &g->mutex);
-    g->n_waiting--;
-    g->depth = 1;
+    change(g, EBB__GATE_CLOSED);
+    if (h->suspended && !n_inside(change(g, -1U))) pthread_cond_broadcast(&g->changed);
+    while (g->is_taken || n_inside(state_of(g))) pthread_cond_wait(&g->changed, &g->mutex);
+    g->is_taken = true;
+    unlock(g);
+}
+
+/* From alone to inside, or, where it was nothing before, out. */
+static void open_up(ebb__gate *g, bool inside)
+{
+    lock(g);
+    g->is_taken = false;
+    change(g, inside - (unsigned)EBB__GATE_CLOSED);
+    pthread_cond_broadcast(&g->changed);
     unlock(g);
 }
 
 void ebb__gate_share(ebb__gate_hold *h)
 {
-    ebb__gate *g = h->gate;
-    if (!g || h->how != EBB__GATE_ALONE) return;
-    lock(g);
-    g->depth = 0;
-    g->n_inside++;
-    pthread_cond_broadcast(&g->changed);
-    unlock(g);
+    if (!h->gate || h->how != EBB__GATE_ALONE) return;
+    open_up(h->gate, true);
     h->how = h->suspended ? EBB__GATE_NESTED : EBB__GATE_INSIDE;
 }
 
@@ -99,17 +138,10 @@ void ebb__gate_leave(ebb__gate_hold *h)
     if (!g) return;
     EBB_ASSERT(innermost == h);
     innermost = h->outer;
-    if (h->how == EBB__GATE_NESTED) return;
-    lock(g);
-    if (h->how == EBB__GATE_ALONE) {
-        g->depth = 0;
-        if (h->suspended) g->n_inside++;
-        pthread_cond_broadcast(&g->changed);
-    } else {
-        g->n_inside--;
-        if (g->n_inside == 0 && g->n_waiting) pthread_cond_broadcast(&g->changed);
-    }
-    unlock(g);
+    if (h->how == EBB__GATE_ALONE)
+        open_up(g, h->suspended);
+    else if (h->how == EBB__GATE_INSIDE)
+        go_out(g);
 }
 
 bool ebb__gate_is_nested(const ebb__gate *g)

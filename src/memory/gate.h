@@ -11,16 +11,21 @@
 #define EBB_MEMORY_GATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+/* state: how many are inside, and EBB__GATE_CLOSED for each that is alone or waits to be. Who
+ * comes counts itself first and then looks, so nobody takes the mutex while nobody is or wants to
+ * be alone. */
 typedef struct ebb__gate {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool single_threaded;
-    unsigned n_inside, n_waiting; /* waiting to be alone */
-    unsigned depth;               /* of the one that is alone; 0: nobody is */
+    atomic_uint state;
+    bool is_taken; /* somebody is alone; under the mutex */
 } ebb__gate;
+enum { EBB__GATE_CLOSED = 1 << 16 };
 
 /* In the frame of whoever has entered; entries of one thread nest. */
 typedef struct ebb__gate_hold {

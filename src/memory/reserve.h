@@ -26,7 +26,7 @@ typedef struct ebb__want {
     size_t bytes;
     ebb_kind kind;
     bool is_scratch;
-    ebb__value *value; /* has a use for the caller */
+    ebb__value *value; /* has a use for the caller, and a pin: see ebb__wants_unpin */
     void *scratch;
 } ebb__want;
 /* Creates what is wanted if the bytes are free as they lie: nothing is evicted, nothing recorded
@@ -34,7 +34,9 @@ typedef struct ebb__want {
 bool ebb__wants_try(ebb_context *ctx, ebb__want *want, int32_t n);
 /* The same, making room. Called alone. On E_BUDGET and E_NOMEM nothing was created. */
 ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n);
-/* Undoes either. */
+/* What was made may move again; nobody else has come to know it. */
+void ebb__wants_unpin(const ebb__want *want, int32_t n);
+/* Undoes either; unpinned. */
 void ebb__wants_drop(ebb_context *ctx, ebb__want *want, int32_t n);
 
 /* Refuses (E_BUDGET, with the report) what cannot fit whatever is given up: `need` more bytes by kind,
@@ -120,7 +122,8 @@ ebb__value *ebb__named_away(ebb_context *ctx, uint32_t born);
 uint64_t ebb__memory_evictions(const ebb_context *ctx);
 
 /* ---- the clock --------------------------------------------------------------------------- */
-/* Estimated nanoseconds of the main program's work so far. */
+/* Estimated nanoseconds of the main program's work so far, under a budget; it stands while no
+ * value is given up. */
 uint64_t ebb__clock(const ebb_context *ctx);
 void ebb__clock_advance(ebb_context *ctx, float ns);
 /* ---- what is given up, and in which order: nothing where there is no budget --------------- */

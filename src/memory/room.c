@@ -177,9 +177,20 @@ static bool block_try(ebb_context *ctx, ebb__want *w)
     } else {
         w->value->data = p;
         w->value->state = EBB__VALUE_RESIDENT;
+        atomic_store_explicit(&w->value->pins, 1, memory_order_relaxed);
         ebb__list_insert(m, ebb__big_of(w->value));
     }
     return true;
+}
+
+void ebb__wants_unpin(const ebb__want *want, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        if (want[i].is_scratch || is_tiny(&want[i])) continue;
+        atomic_uint *pins = &want[i].value->pins;
+        unsigned now = atomic_load_explicit(pins, memory_order_relaxed);
+        atomic_store_explicit(pins, now - 1, memory_order_release);
+    }
 }
 
 void ebb__wants_drop(ebb_context *ctx, ebb__want *want, int32_t n)
@@ -204,18 +215,22 @@ bool ebb__wants_try(ebb_context *ctx, ebb__want *want, int32_t n)
 {
     ebb__memory *m = ctx->memory;
     ebb_error pending;
-    ebb_error_get(&pending);
+    ebb__error_keep(&pending);
     if (!structs_make(ctx, want, n)) {
         ebb__error_adopt(&pending);
         return false;
     }
     int32_t i = 0;
-    ebb__memory_enter(m);
-    while (i < n && (is_tiny(&want[i]) || block_try(ctx, &want[i]))) i++;
-    ebb__memory_leave(m);
+    while (i < n && is_tiny(&want[i])) i++;
+    if (i < n) {
+        ebb__memory_enter(m);
+        while (i < n && (is_tiny(&want[i]) || block_try(ctx, &want[i]))) i++;
+        ebb__memory_leave(m);
+    }
     made_note(ctx, want, i);
     if (i == n) return true;
     structs_free(ctx, want + i, n - i);
+    ebb__wants_unpin(want, i);
     ebb__wants_drop(ctx, want, i);
     return false;
 }
@@ -247,6 +262,8 @@ ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n)
             atomic_fetch_add_explicit(&m->scratch_bytes, bytes, memory_order_relaxed);
     }
     made_note(ctx, want, i);
+    for (int32_t k = 0; k < n && status == EBB_OK; k++)
+        if (want[k].value) ebb__value_pin_reserved(want[k].value);
     if (status == EBB_OK) return EBB_OK;
     structs_free(ctx, want + i, n - i);
     ebb__wants_drop(ctx, want, i);
@@ -327,7 +344,9 @@ uint64_t ebb__clock(const ebb_context *ctx)
 
 void ebb__clock_advance(ebb_context *ctx, float ns)
 {
-    atomic_fetch_add_explicit(&ctx->memory->clock, (uint64_t)ns, memory_order_relaxed);
+    atomic_ullong *clock = &ctx->memory->clock;
+    if (ctx->memory->ledger) /* nobody asks else */
+        atomic_fetch_add_explicit(clock, (uint64_t)ns, memory_order_relaxed);
 }
 
 void ebb__room_stats_get(ebb__room_stats *out, const ebb_context *ctx)

@@ -53,30 +53,18 @@ static ebb__record *recipe_of_first(const ebb__big *b)
     return NULL;
 }
 
-/* The oldest value of all; *cost: of all recipes. */
-static ebb__big *oldest(double *cost, const ebb__memory *m)
-{
-    ebb__big *last = NULL;
-    *cost = 0;
-    for (ebb__big *b = m->all; b; b = b->next) {
-        const ebb__record *r = recipe_of_first(b);
-        if (r) *cost += (double)ebb__record_cost(r);
-        last = b;
-    }
-    return last;
-}
-
-/* Each value is older than what is made from it. Uses were when the recipes would have run, one
- * after the other up to now. */
+/* Each value is older than what is made from it. The time that has stood still meanwhile is that
+ * in which the recipes would run one after the other. */
 static void recipes_tell(ebb__memory *m)
 {
-    double cost, now = (double)ebb__memory_now(m);
-    for (ebb__big *b = oldest(&cost, m); b; b = newer(m, b)) {
+    double since = (double)ebb__memory_now(m), cost = 0;
+    ebb__big *oldest = m->all;
+    while (oldest && oldest->next) oldest = oldest->next;
+    for (ebb__big *b = oldest; b; b = newer(m, b)) {
         ebb__record *r = ebb__recipe_of(&b->value);
         if (!r || b->number != EBB__LEDGER_NONE) continue;
-        cost -= (double)ebb__record_cost(r);
-        double at = fmax(now - cost, 0);
-        ebb__ledger_clock(m->ledger, at, at);
+        cost += (double)ebb__record_cost(r);
+        ebb__ledger_clock(m->ledger, since + cost, since + cost);
         ebb__mirror_tell(m, r);
         for (uint32_t i = 0; i < r->n_in; i++) {
             const ebb__value *v = r->in[i];
@@ -85,6 +73,7 @@ static void recipes_tell(ebb__memory *m)
             if (number != EBB__LEDGER_NONE) ebb__ledger_touch(m->ledger, number);
         }
     }
+    atomic_fetch_add_explicit(&m->clock, (uint64_t)cost, memory_order_relaxed);
 }
 
 void ebb__mirror_wake(ebb__memory *m)
