@@ -169,18 +169,30 @@ void ebb__custom_destroy(ebb_context *root)
     root->customs = NULL;
 }
 
-static const ebb_op *custom_find(ebb_context *root, const ebb_custom *c)
+/* take_fresh: becomes one of the list where c is not there yet; NULL: is only looked for. */
+static custom_op *find_or_add(ebb_context *root, const ebb_custom *c, custom_op *take_fresh)
 {
     custom_list *list = list_of(root);
     pthread_mutex_lock(&list->mutex);
     custom_op *k = list->first;
     while (k && !same_custom(k, c)) k = k->next;
-    if (!k && (k = ebb__owned_alloc(root, sizeof *k, EBB_KIND_BOOKKEEPING))) {
+    if (!k && take_fresh) {
+        k = take_fresh;
         custom_fill(k, c, ebb__registry_count(root->registry) + list->n++);
         k->next = list->first;
         list->first = k;
     }
     pthread_mutex_unlock(&list->mutex);
+    if (take_fresh != k) ebb__owned_free(root, take_fresh, sizeof *k, EBB_KIND_BOOKKEEPING);
+    return k;
+}
+
+/* Room is made outside the lock, which a running kernel may want. */
+static const ebb_op *custom_find(ebb_context *root, const ebb_custom *c)
+{
+    custom_op *k = find_or_add(root, c, NULL);
+    if (!k && (k = ebb__owned_alloc(root, sizeof *k, EBB_KIND_BOOKKEEPING)))
+        k = find_or_add(root, c, k);
     return k ? &k->op : NULL;
 }
 

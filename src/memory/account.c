@@ -39,6 +39,7 @@ struct ebb__account {
     size_t used, peak, slack, bytes[N_KINDS], tiny[N_KINDS];
     size_t peak_by_kind[N_KINDS];
     const char *peak_op; /* an operation's name outlives the context */
+    ebb__budget_notes notes;
 };
 
 const char *ebb_kind_name(ebb_kind k)
@@ -479,6 +480,11 @@ void ebb__account_reset_peak(ebb__account *a)
     a->peak_op = NULL;
     account_unlock(a);
     tree_unlock(a);
+}
+
+ebb__budget_notes *ebb__account_notes(const ebb__account *a)
+{
+    return &unconst(a)->notes;
 }
 
 ebb__refusal *ebb__refusal_get(void)

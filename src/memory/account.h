@@ -45,6 +45,12 @@ size_t ebb__account_free(const ebb__account *a);
 const ebb__account *ebb__account_tight(const ebb__account *a, size_t bytes);
 /* 0: none. */
 size_t ebb__account_budget(const ebb__account *a);
+/* Of its budget, under the mutex of the memory that it is charged for: the largest working set of
+ * what was run, and what the last step did with. */
+typedef struct ebb__budget_notes {
+    size_t lower_bound, served;
+} ebb__budget_notes;
+ebb__budget_notes *ebb__account_notes(const ebb__account *a);
 /* E_BUDGET, nothing charged, where `bytes` more of `kind` would not fit. */
 ebb_status ebb__account_check(ebb__account *a, ebb_kind kind, size_t bytes);
 /* Records why `bytes` of `kind` were refused: E_BUDGET, with the report. */

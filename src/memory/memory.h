@@ -117,8 +117,6 @@ struct ebb__memory {
     atomic_uint n_maps; /* by users, of values of this memory */
     uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
     double recompute_cost;
-    size_t lower_bound,
-        known_bytes;      /* the largest working set seen; a budget that has served */
     size_t planned_bytes; /* one that would, as simulated; 0: not known */
     /* Of the values born in this step of a learner's: the operation after which nobody held it. */
     uint32_t *left_table;
@@ -230,8 +228,6 @@ ebb_status ebb__object_refused(size_t bytes);
 ebb_status ebb__large_alloc(void **out, ebb_context *ctx, size_t bytes);
 /* Under the mutex where bytes > EBB__POOL_MAX. */
 void ebb__large_free(ebb_context *ctx, void *p, size_t bytes);
-/* Charges `bytes`, asking the pressure function to make room; not under the mutex. */
-ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes);
 /* A charged block of the arena; bytes is a multiple of 64; not under the mutex. `list`, if not
  * NULL, enters the list of all values with it. */
 ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind,

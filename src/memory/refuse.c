@@ -73,15 +73,19 @@ static size_t held_by_user(const ebb__memory *m)
 }
 
 /* Adds bounds, known budget and holders to what a refusal has reported. */
-static void complete(ebb_context *ctx)
+static void complete(ebb_context *ctx, const ebb__account *a)
 {
     ebb__memory *m = ctx->memory;
+    const ebb__budget_notes *notes = ebb__account_notes(a);
     ebb_budget_report *report = &ebb__refusal_get()->report;
     char text[512]; /* two holders of 31 + 40 characters, four numbers */
     ebb__memory_enter(m);
-    if (m->lower_bound > report->lower_bound_bytes) report->lower_bound_bytes = m->lower_bound;
-    size_t known = m->planned_bytes && m->planned_bytes < m->known_bytes ? m->planned_bytes
-                                                                         : m->known_bytes;
+    if (notes->lower_bound > report->lower_bound_bytes)
+        report->lower_bound_bytes = notes->lower_bound;
+    bool is_owner = a == m->owner->account;
+    size_t known = is_owner && m->planned_bytes && m->planned_bytes < notes->served
+                       ? m->planned_bytes
+                       : notes->served;
     if (known >= report->lower_bound_bytes) report->smallest_known_bytes = known;
     report->held_by_user_bytes = held_by_user(m);
     ebb__memory_leave_unchanged(m);
@@ -103,23 +107,25 @@ static ebb_status check_one(ebb_context *ctx, const ebb__account *a, const size_
         if (by_kind[k] < need[k]) by_kind[k] = SIZE_MAX / EBB_KIND_MAX;
     }
     const size_t total = all_of(by_kind);
-    ebb__memory_enter(m);
-    if (total > m->lower_bound) m->lower_bound = total;
-    size_t bound = m->lower_bound;
-    ebb__memory_leave_unchanged(m);
-    if (total <= budget) return EBB_OK;
+    if (total <= budget) {
+        ebb__memory_enter(m);
+        ebb__budget_notes *notes = ebb__account_notes(a);
+        if (total > notes->lower_bound) notes->lower_bound = total;
+        ebb__memory_leave_unchanged(m);
+        return EBB_OK;
+    }
     ebb_budget_report *report = &ebb__refusal_get()->report;
     memset(report, 0, sizeof *report);
     report->needed_bytes = total;
     report->budget_bytes = budget;
     memcpy(report->needed_by_kind, by_kind, sizeof by_kind);
-    report->lower_bound_bytes = bound;
+    report->lower_bound_bytes = total;
     char kinds[240];
     kinds_text(kinds, sizeof kinds, by_kind);
     ebb_status status =
         ebb__fail(EBB_E_BUDGET, "%zu bytes are needed at once, the budget is %zu: %s", total,
                   budget, kinds);
-    complete(ctx);
+    complete(ctx, a);
     return status;
 }
 
@@ -154,7 +160,7 @@ ebb_status ebb__room_refuse_charge(ebb_context *ctx, ebb_kind kind, size_t bytes
     const ebb__account *tight = ebb__account_tight(ctx->account, bytes);
     ebb_status status = ebb__account_refuse(ctx->account, kind, bytes);
     if (tight && bytes < SIZE_MAX / EBB_KIND_MAX) needed_set(ctx, tight, kind, bytes);
-    complete(ctx);
+    if (tight) complete(ctx, tight);
     return status;
 }
 
@@ -172,20 +178,21 @@ ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind)
         EBB_E_BUDGET,
         "%zu bytes of kind %s are free, but not in one piece: what is mapped lies between",
         bytes, ebb_kind_name(kind));
-    complete(ctx);
+    complete(ctx, ctx->memory->owner->account);
     return status;
 }
 
 void ebb__memory_step_done(ebb_context *ctx)
 {
     ebb__memory *m = ctx->memory;
-    if (!m->has_budget) return;
-    ebb_stats s = {0};
-    ebb__account_stats(&s, ctx->account);
-    ebb__memory_enter(m);
-    m->known_bytes = s.peak_bytes;
-    ebb__mirror_rest(m);
-    ebb__memory_leave_unchanged(m);
+    for (const ebb_context *c = m->has_budget ? ctx : NULL; c; c = c->parent) {
+        if (!ebb__account_budget(c->account)) continue;
+        ebb_stats s = {0};
+        ebb__account_stats(&s, c->account);
+        ebb__memory_enter(m);
+        ebb__account_notes(c->account)->served = s.peak_bytes;
+        ebb__memory_leave_unchanged(m);
+    }
 }
 
 void ebb__memory_known(ebb_context *ctx, size_t bytes)

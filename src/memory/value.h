@@ -152,6 +152,9 @@ void ebb__memory_destroy(ebb_context *ctx);
  * peak counts slabs and tables whole. */
 void ebb__memory_stats(ebb_stats *out, const ebb_context *ctx);
 void ebb__memory_trim(ebb_context *ctx);
+/* Charges bytes that lie outside the memory's blocks, making room for them in the budget; not under
+ * a lock that a kernel of the user's may want. */
+ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes);
 
 /* Names the largest holders in a report; set by a higher layer, called without locks. */
 void ebb__memory_set_holders(ebb_context *ctx,

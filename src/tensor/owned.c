@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "memory/account.h"
+#include "memory/value.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -16,7 +17,7 @@ struct ebb__owned {
 
 void *ebb__owned_alloc(ebb_context *ctx, size_t bytes, ebb_kind kind)
 {
-    if (ebb__account_charge(ctx->account, kind, bytes) != EBB_OK) return NULL;
+    if (ebb__room_charge(ctx, kind, bytes) != EBB_OK) return NULL;
     void *p = ebb__alloc(&ctx->allocator, bytes, 64);
     if (!p) {
         ebb__account_discharge(ctx->account, kind, bytes);

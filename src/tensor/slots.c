@@ -100,7 +100,7 @@ static void shelf_add(const ebb__slots *slots, ebb__slot_shelf *shelf, ebb__slot
 
 static ebb_status slots_grow(ebb_context *ctx, ebb__slots *slots)
 {
-    EBB_TRY(ebb__account_charge(ctx->account, EBB_KIND_BOOKKEEPING, EBB__SLOT_PAGE_BYTES));
+    EBB_TRY(ebb__room_charge(ctx, EBB_KIND_BOOKKEEPING, EBB__SLOT_PAGE_BYTES));
     ebb__slot_page *page = page_take();
     if (!page) {
         ebb__account_discharge(ctx->account, EBB_KIND_BOOKKEEPING, EBB__SLOT_PAGE_BYTES);

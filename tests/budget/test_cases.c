@@ -162,6 +162,30 @@ static void each_refusal_of_a_training_says_all_figures(void **state)
     ebb_error_clear();
 }
 
+/* What was too much for a tenant's budget, or for one larger batch, is no bound of others'. */
+static void a_bound_is_that_of_what_was_run_under_the_budget(void **state)
+{
+    (void)state;
+    ebb_budget_report r;
+    ebb_context *root = with_budget(4 << 20), *tenant;
+    GOOD(ebb_context_create(
+        &tenant, &(ebb_context_options){.parent = root, .memory_budget_bytes = 1 << 20}));
+    ebb_scope scope = ebb_scope_begin(0, NULL);
+    assert_null(ebb_zeros(root, EBB_F32, EBB_SHAPE(100 << 20)));
+    assert_true(ebb_error_budget(&r) && r.lower_bound_bytes > (size_t)400 << 20);
+    ebb_tensor *x = ebb_ones(root, EBB_F32, EBB_SHAPE(1 << 19)); /* half of the root's */
+    GOOD(ebb_check(ebb_sum(x, EBB_ALL)));
+    assert_null(ebb_zeros(tenant, EBB_F32, EBB_SHAPE(3 << 17)));
+    assert_true(ebb_error_budget(&r));
+    assert_int_equal(r.budget_bytes, 1 << 20);
+    assert_int_equal(r.lower_bound_bytes, r.needed_bytes);
+    assert_true(r.needed_bytes < (3 << 19) + (128 << 10));
+    ebb_scope_end(scope);
+    ebb_error_clear();
+    ebb_context_destroy(tenant);
+    ebb_context_destroy(root);
+}
+
 static void a_failure_without_figures_has_none_of_an_earlier_one(void **state)
 {
     (void)state;
@@ -275,6 +299,37 @@ static void bytes_that_are_free_can_be_had_in_one_piece(void **state)
     ebb_context_destroy(ctx);
 }
 
+/* A page of handles, the user's own arrays, a child: what can be made again gives way to them. */
+static void room_is_made_for_handles_arrays_and_children(void **state)
+{
+    (void)state;
+    enum { SIDE = 64, MANY = 600 };
+    size_t budget = 1 << 20;
+    ebb_context *ctx = with_budget(budget), *child;
+    ebb_room_stats before, after;
+    ebb_scope scope = ebb_scope_begin(0, NULL);
+    ebb_tensor *x = ebb_ones(ctx, EBB_F32, EBB_SHAPE(SIDE, SIDE));
+    for (int i = 0; i < MANY; i++) { /* 10 MB, and the second page of handles */
+        x = ebb_cos(x);
+        if (!x) fail_msg("handle %d: %s", i, ebb_error_message());
+    }
+    ebb_room_stats_get(&before, ctx);
+    size_t bytes = 200000;
+    void *own = ebb_alloc(ctx, bytes, EBB_KIND_DATA);
+    if (!own) fail_msg("%s", ebb_error_message());
+    ebb_room_stats_get(&after, ctx);
+    assert_true(before.n_evictions > 0 && after.n_evictions > before.n_evictions);
+    GOOD(ebb_context_create(&child, &(ebb_context_options){.parent = ctx}));
+    GOOD(ebb_check(ebb_ones(child, EBB_F32, EBB_SHAPE(SIDE, SIDE))));
+    ebb_context_destroy(child);
+    ebb_free(ctx, own, bytes, EBB_KIND_DATA);
+    double got = ebb_item(ebb_mean(x, EBB_ALL));
+    assert_true(fabs(got - 0.7390851332151607) < 1e-6); /* cos x = x */
+    ebb_scope_end(scope);
+    assert_true(case_stats(ctx).peak_bytes <= budget);
+    ebb_context_destroy(ctx);
+}
+
 static void what_is_mapped_stays_where_it_is(void **state)
 {
     (void)state;
@@ -363,9 +418,11 @@ int main(void)
         cmocka_unit_test(a_smaller_batch_trains_on_after_a_refusal),
         cmocka_unit_test(a_refusal_names_need_budget_and_the_scope_that_holds_most),
         cmocka_unit_test(each_refusal_of_a_training_says_all_figures),
+        cmocka_unit_test(a_bound_is_that_of_what_was_run_under_the_budget),
         cmocka_unit_test(a_failure_without_figures_has_none_of_an_earlier_one),
         cmocka_unit_test(a_chain_of_200_fits_29_buffers_without_running_each_again_and_again),
         cmocka_unit_test(bytes_that_are_free_can_be_had_in_one_piece),
+        cmocka_unit_test(room_is_made_for_handles_arrays_and_children),
         cmocka_unit_test(what_is_mapped_stays_where_it_is),
         cmocka_unit_test(a_tenant_short_of_his_own_budget_takes_nothing_from_others),
         cmocka_unit_test(a_value_read_after_its_parameter_was_updated_is_what_it_was),
