@@ -152,6 +152,7 @@ static void reads_link(ebb__memory *m, ebb__record *r)
         if (!v) continue;
         ebb__count_up(&v->refs, m->single_threaded);
         if (v->tiny || ebb__is_elsewhere(m, v)) continue;
+        ebb__mirror_know(m, ebb__big_of(v));
         ebb__read *read = &ebb__record_reads(r)[i];
         read->record = r;
         read->next = v->readers;
@@ -177,6 +178,7 @@ void ebb__record_link(ebb__record *r)
             v->out_index = (uint16_t)k;
             ebb__depth_set(v, (uint16_t)depth);
             ebb__count_up(&r->refs, m->single_threaded);
+            ebb__mirror_know(m, ebb__big_of(v));
             n_made++;
         } else if (!(r->saved_out & ebb__out_bit(k))) {
             r->out[k] = NULL;

@@ -33,7 +33,7 @@ void ebb__mirror_sleep(ebb__memory *m); /* while nothing that was given up is ne
 void ebb__mirror_rest(ebb__memory *m);
 /* Is there room in its tables for as many more as it would have to know if it woke now. */
 bool ebb__mirror_holds(const ebb__memory *m, size_t n_vals, size_t n_recs, size_t n_links);
-/* The record reads from now on; no longer. */
+/* The record reads from now on; no longer. Those that it makes and reads are known. */
 void ebb__mirror_linked(ebb__memory *m, const ebb__record *r);
 void ebb__mirror_unlinked(ebb__memory *m, const ebb__record *r);
 /* First fault of what is counted for a ledger that sleeps, or NULL. */
@@ -42,6 +42,7 @@ const char *ebb__mirror_sleep_check(const ebb__memory *m);
 /* ---- mirror.c ---------------------------------------------------------------------------- */
 /* The record as a recipe of its outputs, at the ledger's time. */
 void ebb__mirror_tell(ebb__memory *m, ebb__record *r);
+/* It is made or read by a recipe. */
 static inline void ebb__mirror_know(ebb__memory *m, ebb__big *b)
 {
     m->n_known += !b->known;

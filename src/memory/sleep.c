@@ -21,13 +21,6 @@ void ebb__mirror_linked(ebb__memory *m, const ebb__record *r)
     if (!m->own_ledger) return;
     m->n_recipes++;
     m->n_links += ebb__ledger_links((uint32_t)r->n_in + r->n_out);
-    for (uint32_t i = 0; i < r->n_in; i++) {
-        ebb__value *v = r->in[i];
-        if (v && !v->tiny && !ebb__is_elsewhere(m, v)) ebb__mirror_know(m, ebb__big_of(v));
-    }
-    for (uint32_t k = 0; k < r->n_out; k++)
-        if (r->out[k] && ebb__recipe_of(r->out[k]) == r)
-            ebb__mirror_know(m, ebb__big_of(r->out[k]));
 }
 
 void ebb__mirror_unlinked(ebb__memory *m, const ebb__record *r)
