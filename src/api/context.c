@@ -28,6 +28,20 @@ static int64_t environment(const char *name)
     return *end == '\0' && n > 0 ? n : 0;
 }
 
+/* A budget that cannot be read is no reason to go without one. */
+static ebb_status budget_of(size_t *out, const ebb_context_options *o)
+{
+    const char *name = "EBB_MEMORY_BUDGET_BYTES", *text = getenv(name);
+    *out = o->memory_budget_bytes;
+    if (*out || o->parent || !text || !*text || strcmp(text, "0") == 0) return EBB_OK;
+    int64_t n = environment(name);
+    if (!n)
+        return ebb__fail(EBB_E_RANGE, "%s is \"%.40s\": a number of bytes is allowed", name,
+                         text);
+    *out = (size_t)n;
+    return EBB_OK;
+}
+
 static int32_t thread_count(const ebb_context_options *o)
 {
     /* The pools of threads that kernels would use stayed with the parent process. */
@@ -83,8 +97,8 @@ static ebb_status root_create(ebb_context *ctx)
 static ebb_status context_build(ebb_context *ctx, const ebb_context_options *o)
 {
     ebb__account *above = o->parent ? o->parent->account : NULL;
-    size_t budget = o->memory_budget_bytes;
-    if (!budget && !o->parent) budget = (size_t)environment("EBB_MEMORY_BUDGET_BYTES");
+    size_t budget;
+    EBB_TRY(budget_of(&budget, o));
     EBB_TRY(ebb__account_create(&ctx->account, &ctx->allocator, above, budget,
                                 ctx->single_threaded));
     EBB_TRY(ebb__memory_create(ctx));

@@ -207,6 +207,32 @@ static void a_failure_without_figures_has_none_of_an_earlier_one(void **state)
     ebb_context_destroy(ctx);
 }
 
+static void the_environment_gives_a_budget_or_is_refused(void **state)
+{
+    (void)state;
+    const char *name = "EBB_MEMORY_BUDGET_BYTES";
+    static const char *const none[] = {"", "0"}, *const bad[] = {"2G", "1e9", "-1", "none"};
+    ebb_context *ctx;
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        setenv(name, none[i], 1);
+        GOOD(ebb_context_create(&ctx, NULL));
+        assert_int_equal(case_stats(ctx).budget_bytes, 0);
+        ebb_context_destroy(ctx);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        setenv(name, bad[i], 1);
+        REFUSED(EBB_E_RANGE, ebb_context_create(&ctx, NULL));
+    }
+    ctx = with_budget(1 << 20); /* what is said outright counts */
+    assert_int_equal(case_stats(ctx).budget_bytes, 1 << 20);
+    ebb_context_destroy(ctx);
+    setenv(name, "2000000", 1);
+    GOOD(ebb_context_create(&ctx, NULL));
+    assert_int_equal(case_stats(ctx).budget_bytes, 2000000);
+    ebb_context_destroy(ctx);
+    unsetenv(name);
+}
+
 /* ---- chains and holes -------------------------------------------------------------------- */
 
 enum { DEEP = 200, N = 512 };
@@ -420,6 +446,7 @@ int main(void)
         cmocka_unit_test(each_refusal_of_a_training_says_all_figures),
         cmocka_unit_test(a_bound_is_that_of_what_was_run_under_the_budget),
         cmocka_unit_test(a_failure_without_figures_has_none_of_an_earlier_one),
+        cmocka_unit_test(the_environment_gives_a_budget_or_is_refused),
         cmocka_unit_test(a_chain_of_200_fits_29_buffers_without_running_each_again_and_again),
         cmocka_unit_test(bytes_that_are_free_can_be_had_in_one_piece),
         cmocka_unit_test(room_is_made_for_handles_arrays_and_children),
