@@ -5,9 +5,9 @@
  * its cost. It only advises: where the iteration turns out otherwise, what the ledger does stays
  * right.
  *
- * The planner tries candidates by simulation, one at a time, and keeps the cheapest: DTR's
- * heuristic first, so that it is never worse, then next uses by time and by shadow prices with
- * several powers, then small random changes to the weights of the best. It works for as long as
+ * The planner tries candidates by simulation, one at a time, and keeps the cheapest: next uses by
+ * time and by shadow prices with the powers that mostly win, DTR's heuristic, so that it is never
+ * worse, then many powers, then small random changes to the weights of the best. It works for as long as
  * it is given time and can be asked for the best so far at any moment.
  * SPDX-License-Identifier: MIT */
 #ifndef EBB_MEMORY_PLANNER_H

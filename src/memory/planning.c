@@ -11,14 +11,15 @@
 
 #include <time.h>
 
-/* Of the time of all steps, of that of one; and what may be saved up. */
-static const double share = 0.02, share_at_once = 0.2, most_credit_ns = 2e8;
+/* Of the time of all steps, of that of one; and what may be saved up. The share of so many steps is
+ * there from the beginning: a plan is worth most then. */
+static const double share = 0.02, share_at_once = 0.2, most_credit_ns = 1e9, in_advance = 50;
 
 enum {
-    BYTES_PER_ITEM = 600, /* of the work, for an operation or a val */
+    BYTES_PER_ITEM = 260, /* of the work, for an operation or a val */
     LITTLE = 32,          /* kept: at most this part of the budget */
-    FEW_RUNS = 10,        /* for the smallest budget */
-    RUNS_AT_ONCE = 40,    /* worth the while, where nothing is kept */
+    FEW_RUNS = 6,         /* worth the while, where nothing is kept; before a smallest budget */
+    MANY_RUNS = 24,       /* where nothing is kept: no more */
     NS_PER_ITEM = 400     /* of a simulated run, before one was measured */
 };
 
@@ -96,11 +97,10 @@ static ebb_status smallest_look(ebb__planning *p)
     return EBB_OK;
 }
 
-/* The first candidates do without next uses: nothing is followed before there is one with. */
 static bool is_better(const ebb__planning *p)
 {
     const ebb__planner *n = &p->planner;
-    return p->has_planner && n->candidate > 3 && n->best.result.end == EBB__GHOST_DONE &&
+    return p->has_planner && n->best.result.end == EBB__GHOST_DONE &&
            (!p->of->plan || n->best.result.cost < p->of->plan->cost);
 }
 
@@ -108,12 +108,18 @@ static bool is_better(const ebb__planning *p)
 static bool piece(ebb__planning *p, const ebb_context *ctx)
 {
     bool done = false;
-    if (!p->of->has_smallest) return smallest_look(p) == EBB_OK;
-    uint64_t room = room_of(ctx, p->of);
-    if (!p->has_planner)
+    ebb__learned *l = p->of;
+    if (!p->has_planner) {
+        uint64_t room = room_of(ctx, l);
         p->has_planner = ebb__planner_create(&p->planner, &p->program, room) == EBB_OK;
-    if (!p->has_planner || ebb__planner_work(&done, &p->planner, 1) != EBB_OK) return false;
-    return !done;
+        if (!p->has_planner) return false;
+        p->planner.candidate = l->n_tried;
+        if (l->plan) p->planner.best.result.cost = l->plan->cost; /* to be less than */
+    }
+    if (l->n_tried >= FEW_RUNS && !l->has_smallest) return smallest_look(p) == EBB_OK;
+    if (ebb__planner_work(&done, &p->planner, 1) != EBB_OK) return false;
+    l->n_tried = done ? FEW_RUNS : p->planner.candidate;
+    return !done || !l->has_smallest;
 }
 
 static double items_of(const ebb__learned *l)
@@ -130,17 +136,17 @@ static double time_of(const ebb__planning *p, const ebb__learned *l, int n_runs)
 /* Something else may have run meanwhile. */
 static void item_note(ebb__planning *p, double ns)
 {
-    const double more = 1.2;
+    const double more = 2;
     double before = p->item_ns > 0 ? p->item_ns : NS_PER_ITEM;
     p->item_ns = fmin(ns, before * more);
 }
 
 static void work(ebb__planning *p, ebb_context *ctx, ebb__learned *l, double most_ns)
 {
-    bool keeps = is_kept(ctx, &l->tape), more = p->of || begin(p, ctx, l);
-    bool plans = keeps || p->credit >= time_of(p, l, RUNS_AT_ONCE);
+    bool keeps = is_kept(ctx, &l->tape);
     double from = now_ns(), until = from + (keeps ? fmin(most_ns, p->credit) : p->credit);
-    while (more && (plans || !l->has_smallest) && now_ns() + time_of(p, l, 1) <= until) {
+    bool more = p->of || begin(p, ctx, l);
+    while (more && now_ns() + time_of(p, l, 1) <= until) {
         double begun = now_ns();
         more = piece(p, ctx);
         item_note(p, (now_ns() - begun) / items_of(l));
@@ -149,21 +155,20 @@ static void work(ebb__planning *p, ebb_context *ctx, ebb__learned *l, double mos
     double spent = now_ns() - from;
     p->credit -= spent;
     p->spent += spent;
-    bool is_through = !keeps && p->has_planner && p->planner.candidate > FEW_RUNS;
-    l->is_planned = !more || is_through;
-    if (!more || !keeps) ebb__planning_end(p, ctx);
+    l->is_planned = !more || (!keeps && l->has_smallest && l->n_tried >= MANY_RUNS);
+    if (l->is_planned || !keeps) ebb__planning_end(p, ctx);
 }
 
 void ebb__planning_step(ebb__planning *p, ebb_context *ctx, ebb__learned *l, double step_ns)
 {
     ebb_error before;
     p->credit += share * step_ns;
+    if (l && l->n_seen == 2 && !p->is_begun) p->credit += in_advance * share * step_ns;
+    p->is_begun |= l && l->n_seen >= 2;
     if (p->credit > most_credit_ns) p->credit = most_credit_ns;
     if (p->of) l = p->of;
     if (!l || l->n_seen < 2 || l->is_planned || p->credit <= 0) return;
-    if (!is_kept(ctx, &l->tape) &&
-        p->credit < time_of(p, l, l->has_smallest ? RUNS_AT_ONCE : FEW_RUNS))
-        return;
+    if (!is_kept(ctx, &l->tape) && p->credit < time_of(p, l, FEW_RUNS)) return;
     ebb_error_get(&before);
     work(p, ctx, l, share_at_once * step_ns);
     ebb__error_adopt(&before);

@@ -17,8 +17,7 @@ typedef struct ebb__planning {
     ebb_allocator allocator;
     ebb__program program;
     ebb__planner planner;
-    bool has_program, has_planner;
-    uint64_t low, high;   /* budgets that do not work, and work; high 0: found, or none */
+    bool has_program, has_planner, is_begun;
     double credit, spent; /* ns */
     double item_ns;       /* what a piece of work took last, by operation and val */
 } ebb__planning;
