@@ -16,7 +16,8 @@
 static const double share = 0.02, share_at_once = 0.2, most_credit_ns = 1e9, in_advance = 50;
 
 enum {
-    BYTES_PER_ITEM = 260, /* of the work, for an operation or a val */
+    BYTES_PER_ITEM = 400, /* of the work, for an operation or a val: always enough */
+    LEAST_PER_ITEM = 260, /* may do, where there is no more */
     LITTLE = 32,          /* kept: at most this part of the budget */
     FEW_RUNS = 6,         /* worth the while, where nothing is kept; before a smallest budget */
     MANY_RUNS = 24,       /* where nothing is kept: no more */
@@ -30,14 +31,14 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static size_t work_bytes(const ebb__tape *t)
+static size_t work_bytes(const ebb__tape *t, size_t per_item)
 {
-    return 4096 + BYTES_PER_ITEM * ((size_t)t->n_steps + t->n_vals);
+    return 16384 + per_item * ((size_t)t->n_steps + t->n_vals);
 }
 
 static bool is_kept(const ebb_context *ctx, const ebb__tape *t)
 {
-    return work_bytes(t) <= ebb__memory_budget(ctx) / LITTLE;
+    return work_bytes(t, BYTES_PER_ITEM) <= ebb__memory_budget(ctx) / LITTLE;
 }
 
 static uint64_t room_of(const ebb_context *ctx, const ebb__learned *l)
@@ -58,7 +59,10 @@ void ebb__planning_end(ebb__planning *p, ebb_context *ctx)
 static bool begin(ebb__planning *p, ebb_context *ctx, ebb__learned *l)
 {
     ebb__trace trace;
-    if (!ebb__workspace_make(&p->space, ctx, work_bytes(&l->tape))) return false;
+    const ebb__tape *t = &l->tape;
+    if (!ebb__workspace_make(&p->space, ctx, work_bytes(t, BYTES_PER_ITEM)) &&
+        !ebb__workspace_make(&p->space, ctx, work_bytes(t, LEAST_PER_ITEM)))
+        return false;
     p->of = l;
     p->allocator = ebb__workspace_allocator(&p->space);
     if (ebb__tape_trace(&trace, &p->allocator, &l->tape) != EBB_OK) return false;
