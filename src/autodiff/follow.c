@@ -493,7 +493,8 @@ void ebb__follow_step(ebb__follow *f)
     ebb__trace_cache_turn(&f->cache, f->ctx, f->planning.of);
     f->n_short = f->is_short ? f->n_short + 1 : 0;
     if (f->on) ebb__tape_free(&f->now, f->ctx); /* it is not needed for steps like this */
-    if (f->is_pressed) ebb__planning_step(&f->planning, f->ctx, f->last, now - f->started);
+    if (f->is_pressed && !ebb__memory_policy_is_fixed(f->ctx))
+        ebb__planning_step(&f->planning, f->ctx, f->last, now - f->started);
     ebb__memory_known(f->ctx, f->last ? f->last->smallest : 0);
     step_begin(f);
     f->started = now_ns();

@@ -19,6 +19,7 @@ enum {
     BYTES_PER_ITEM = 400, /* of the work, for an operation or a val: always enough */
     LEAST_PER_ITEM = 260, /* may do, where there is no more */
     LITTLE = 32,          /* kept: at most this part of the budget */
+    SLACK = 96,           /* of the budget, not planned with */
     FEW_RUNS = 6,         /* worth the while, where nothing is kept; before a smallest budget */
     MANY_RUNS = 24,       /* where nothing is kept: no more */
     NS_PER_ITEM = 400     /* of a simulated run, before one was measured */
@@ -41,10 +42,12 @@ static bool is_kept(const ebb_context *ctx, const ebb__tape *t)
     return work_bytes(t, BYTES_PER_ITEM) <= ebb__memory_budget(ctx) / LITTLE;
 }
 
+/* A little less than there is: bookkeeping is not the same in each step, and where the plan does
+ * not do, all that is needed for a choice is made. */
 static uint64_t room_of(const ebb_context *ctx, const ebb__learned *l)
 {
-    uint64_t budget = ebb__memory_budget(ctx);
-    return budget > l->outside ? budget - l->outside : 0;
+    uint64_t budget = ebb__memory_budget(ctx), beside = l->outside + budget / SLACK;
+    return budget > beside ? budget - beside : 0;
 }
 
 void ebb__planning_end(ebb__planning *p, ebb_context *ctx)

@@ -380,23 +380,27 @@ ebb__learned *ebb__trace_cache_same(const ebb__trace_cache *c, uint32_t n_ops, u
     return NULL;
 }
 
+/* What choosing costs beside what is run again: a plan may be dearer by so much. */
+static double choosing(const ebb__learned *l)
+{
+    return l->tape.time / 64;
+}
+
 /* The plan has come out as simulated, where the other ways were among the candidates. */
 static bool is_as_planned(const ebb__learned *l)
 {
-    const double more = 1.05;
-    double simulated = l->plan ? l->plan->cost - l->tape.time : -1;
-    return l->plan && l->extra[EBB__HOW_PLANNED] <= fmax(more * simulated, 0);
+    return l->plan && l->extra[EBB__HOW_PLANNED] <= l->plan->cost - l->tape.time + choosing(l);
 }
 
 ebb__how ebb__learned_how(const ebb__learned *l)
 {
     if (is_as_planned(l)) return EBB__HOW_PLANNED;
     if (l->extra[EBB__HOW_KNOWN] < 0) return EBB__HOW_KNOWN;
-    ebb__how best = l->plan ? EBB__HOW_PLANNED : EBB__HOW_KNOWN;
-    if (l->extra[EBB__HOW_KNOWN] < l->extra[best]) best = EBB__HOW_KNOWN;
-    double alone = l->extra[EBB__HOW_ALONE];
-    return (alone >= 0 && alone < l->extra[best]) || isinf(l->extra[best]) ? EBB__HOW_ALONE
-                                                                           : best;
+    double planned = l->plan ? l->extra[EBB__HOW_PLANNED] - choosing(l) : (double)INFINITY;
+    double known = l->extra[EBB__HOW_KNOWN], alone = l->extra[EBB__HOW_ALONE];
+    double best = fmin(planned, known);
+    if ((alone >= 0 && alone < best) || isinf(best)) return EBB__HOW_ALONE;
+    return planned <= known ? EBB__HOW_PLANNED : EBB__HOW_KNOWN;
 }
 
 void ebb__trace_cache_destroy(ebb__trace_cache *c, ebb_context *ctx)

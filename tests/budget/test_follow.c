@@ -162,7 +162,7 @@ static void what_is_learned_saves_work(void **state)
 }
 
 typedef struct watch {
-    int n_steps, n_planned; /* steps; with a plan */
+    int n_steps, n_planned, n_exact; /* steps; with a plan; that gave up nothing else */
     double alone, extra, planned;
 } watch;
 
@@ -172,6 +172,7 @@ static void watch_step(void *user, ebb_context *ctx)
     ebb__follow_stats s;
     ebb__habit_stats(&s, ctx);
     w->n_steps++;
+    w->n_exact += w->n_planned > 0 && s.n_chosen == 0; /* the plan is of the step before */
     w->n_planned += s.planned >= 0;
     if (w->n_steps == 2) w->alone = s.extra;
     w->extra = s.extra;
@@ -200,12 +201,17 @@ static void planned_steps_cost(const model *m, int n_steps)
     training_free(&free_run);
     training_free(&run);
     if (getenv("EBB_TEST_VERBOSE"))
-        printf("%s: alone %.0f, planned %.0f, run again %.0f; %d of %d steps have a plan\n",
-               m->name, w.alone, w.planned, w.extra, w.n_planned, w.n_steps);
+        printf(
+            "%s: alone %.0f, planned %.0f, run again %.0f; %d of %d steps have a plan, %d do "
+            "nothing else\n",
+            m->name, w.alone, w.planned, w.extra, w.n_planned, w.n_steps, w.n_exact);
     assert_true(w.alone > 0 && w.extra <= w.alone);
     if (w.n_planned < 4) return; /* the machine was busy: no time for a plan */
     if (w.extra > w.planned * tolerance)
         fail_msg("%s: %.0f ns run again, %.0f as planned", m->name, w.extra, w.planned);
+    if (w.n_exact < w.n_planned / 2)
+        fail_msg("%s: %d of %d planned steps give up what the plan says alone", m->name,
+                 w.n_exact, w.n_planned);
 }
 
 static void a_planned_step_costs_what_the_plan_says(void **state)
