@@ -107,7 +107,7 @@ typedef struct ebb__learned {
     uint64_t stamp;
     uint32_t n_seen;
     uint32_t n_tried; /* of the planner's candidates */
-    bool is_planned; /* the planner is through with it, or cannot do it */
+    bool is_planned;  /* the planner is through with it, or cannot do it */
     /* What was run again in a whole step, by how victims were chosen; below 0: not known yet,
      * INFINITY: it found no room. */
     double extra[EBB__HOW_MAX];
