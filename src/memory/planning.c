@@ -170,7 +170,7 @@ void ebb__planning_step(ebb__planning *p, ebb_context *ctx, ebb__learned *l, dou
 {
     ebb_error before;
     p->credit += share * step_ns;
-    if (l && l->n_seen == 2 && !p->is_begun) p->credit += in_advance * share * step_ns;
+    if (l && l->n_seen >= 2 && !p->is_begun) p->credit += in_advance * share * step_ns;
     p->is_begun |= l && l->n_seen >= 2;
     if (p->credit > most_credit_ns) p->credit = most_credit_ns;
     if (p->of) l = p->of;
