@@ -20,7 +20,7 @@ static size_t rounded(size_t bytes)
 float ebb__call_cost(const ebb__call *c)
 {
     /* One core of a machine of today: a kernel's start, bytes moved, multiply-adds. */
-    const double start_ns = 500, ns_per_byte = 1.0 / 6, ns_per_flop = 1.0 / 20;
+    const double start_ns = 500, ns_per_byte = 1.0 / 6, ns_per_flop = 1.0 / 80;
     if (c->op->cost) {
         ebb_cost cost = c->op->cost(c);
         return (float)(start_ns + cost.bytes * ns_per_byte + cost.flop * ns_per_flop);
