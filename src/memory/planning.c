@@ -17,7 +17,7 @@ static const double share = 0.02, share_at_once = 0.2, most_credit_ns = 1e9, in_
 
 enum {
     BYTES_PER_ITEM = 400, /* of the work, for an operation or a val: always enough */
-    LEAST_PER_ITEM = 260, /* may do, where there is no more */
+    LEAST_PER_ITEM = 225, /* may do, where there is no more */
     LITTLE = 32,          /* kept: at most this part of the budget */
     SLACK = 96,           /* of the budget, not planned with */
     FEW_RUNS = 6,         /* worth the while, where nothing is kept; before a smallest budget */
@@ -63,9 +63,9 @@ static bool begin(ebb__planning *p, ebb_context *ctx, ebb__learned *l)
 {
     ebb__trace trace;
     const ebb__tape *t = &l->tape;
-    if (!ebb__workspace_make(&p->space, ctx, work_bytes(t, BYTES_PER_ITEM)) &&
-        !ebb__workspace_make(&p->space, ctx, work_bytes(t, LEAST_PER_ITEM)))
-        return false;
+    size_t per_item = BYTES_PER_ITEM;
+    while (!ebb__workspace_make(&p->space, ctx, work_bytes(t, per_item)))
+        if ((per_item -= per_item / 8) < LEAST_PER_ITEM) return false;
     p->of = l;
     p->allocator = ebb__workspace_allocator(&p->space);
     if (ebb__tape_trace(&trace, &p->allocator, &l->tape) != EBB_OK) return false;
