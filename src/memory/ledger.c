@@ -15,11 +15,9 @@
 static uint32_t val_take(ebb__ledger *l, uint64_t bytes)
 {
     uint32_t id = l->free_val;
-    bool stale = false;
     if (id != NONE) {
         l->free_val = l->vals[id].readers;
         l->n_free_vals--;
-        stale = l->vals[id].stale;
     } else {
         id = l->vals_end++;
     }
@@ -32,8 +30,7 @@ static uint32_t val_take(ebb__ledger *l, uint64_t bytes)
                                .rec = NONE,
                                .readers = NONE,
                                .slot = NONE,
-                               .state = VAL_RESIDENT,
-                               .stale = stale};
+                               .state = VAL_RESIDENT};
     l->resident_bytes += bytes;
     return id;
 }
@@ -225,7 +222,7 @@ static void inputs_use(ebb__ledger *l, uint32_t id)
         }
         if (l->awake) {
             ebb__ledger_sooner(l, away);
-            ebb__ledger_stale_above(l, away);
+            ebb__ledger_stale_above(l, away, 0);
         }
     }
 }
@@ -271,11 +268,11 @@ static void unneeded(ebb__ledger *l, uint32_t list)
                 source_gone(l, id);
                 continue;
             }
-            if (l->awake) ebb__ledger_stale_below(l, id);
+            if (l->awake) ebb__ledger_stale_below(l, id, 0);
         } else {
             if (l->awake) {
                 ebb__ledger_later(l, id);
-                ebb__ledger_stale_above(l, id);
+                ebb__ledger_stale_above(l, id, DBL_MAX);
             }
             inputs_unuse(l, id, &list);
         }
@@ -439,7 +436,7 @@ void ebb__ledger_dropped(ebb__ledger *l, uint32_t val)
 {
     EBB_ASSERT(ebb__ledger_can_drop(l, val));
     bytes_go(l, val);
-    if (l->awake) ebb__ledger_stale_below(l, val);
+    if (l->awake) ebb__ledger_stale_below(l, val, 0);
     inputs_use(l, val);
 }
 
@@ -455,8 +452,8 @@ void ebb__ledger_restored(ebb__ledger *l, uint32_t val)
     if (l->awake) {
         ebb__ledger_later(l, val);
         ebb__ledger_candidate_add(l, val);
-        ebb__ledger_stale_below(l, val);
-        ebb__ledger_stale_above(l, val);
+        ebb__ledger_stale_below(l, val, l->recs[v->rec].cost);
+        ebb__ledger_stale_above(l, val, DBL_MAX);
     }
     uint32_t list = NONE;
     inputs_unuse(l, val, &list);
@@ -491,6 +488,7 @@ void ebb__ledger_set_group(ebb__ledger *l, uint32_t val, uint8_t group)
     if (is_droppable(v)) free_sub(l, v);
     v->group = group;
     if (is_droppable(v)) free_add(l, v);
+    if (v->slot != NONE) ebb__ledger_candidate_lock(l, val);
 }
 
 void ebb__ledger_set_owner(ebb__ledger *l, uint32_t val, uint32_t *owner)

@@ -112,8 +112,9 @@ size_t ebb__ledger_taken_bytes(const ebb__ledger *l);
 /* Of the resident vals; of those of them that have a recipe, locked or not. */
 uint64_t ebb__ledger_resident_bytes(const ebb__ledger *l);
 uint64_t ebb__ledger_droppable_bytes(const ebb__ledger *l);
-/* Of those that could be dropped now, of one group of the driver's; 0 at first. */
-enum { EBB__LEDGER_GROUPS = 3 };
+/* Of those that could be dropped now, of one group of the driver's; 0 at first. Vals of the last
+ * one are never chosen. */
+enum { EBB__LEDGER_GROUPS = 3, EBB__LEDGER_KEPT = EBB__LEDGER_GROUPS - 1 };
 uint64_t ebb__ledger_free_bytes(const ebb__ledger *l, uint8_t group);
 void ebb__ledger_set_group(ebb__ledger *l, uint32_t val, uint8_t group);
 /* Where the driver keeps val's number: NONE is written there when val dies. */
@@ -175,7 +176,7 @@ bool ebb__ledger_can_drop(const ebb__ledger *l,
 uint64_t ebb__ledger_val_bytes(const ebb__ledger *l, uint32_t val);
 double ebb__ledger_own_next(const ebb__ledger *l, uint32_t val); /* as set */
 /* What it takes to bring val back if it is dropped now (or back, if it is), in cost: exact up
- * to 64 recipes, a lower bound beyond. */
+ * to 256 recipes, a lower bound beyond. */
 double ebb__ledger_back(ebb__ledger *l, uint32_t val);
 /* Soonest next use: its own, or of a needed dropped val made from it. */
 double ebb__ledger_next(ebb__ledger *l, uint32_t val);

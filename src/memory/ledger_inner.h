@@ -1,8 +1,8 @@
-/* ledger_inner.h - inside the ledger: its tables, and what its two halves call of each
+/* ledger_inner.h - inside the ledger: its tables, and what its parts call of each
  * other.
  *
  * ledger.c keeps the program and who needs what; ledger_score.c keeps what a choice needs:
- * candidates, sums over vals that are not resident, soonest next uses. The second half
+ * candidates, sums over vals that are not resident, soonest next uses; ledger_choice.c makes it. These
  * sleeps (awake == false) until the first victim is asked for, and is then made from
  * scratch, so that a program without pressure pays for the first half alone.
  * SPDX-License-Identifier: MIT */
@@ -33,13 +33,15 @@ typedef struct ledger_val {
     uint32_t readers; /* first link of recs that read it; NONE */
     uint32_t slot;    /* awake: as a candidate; NONE */
     uint32_t mark, work, chain;
-    uint32_t passed[2]; /* the choice before which a walk downwards, upwards last came by */
-    float label;        /* of first_missing */
+    float label; /* of first_missing */
+    float back;  /* awake, of a candidate: what it takes; where stale at least */
     uint16_t locks;
     uint8_t state, group;
     bool queued;  /* its uses have reached 0, which has yet to take effect */
     bool chained; /* in a list through chain */
-    bool stale;   /* the number is in the ledger's stale list; outlives the val */
+    bool stale;   /* as a candidate: its gain is to be made anew before it is chosen */
+    bool
+        passed[2]; /* all candidates that a walk downwards, upwards from here finds are stale */
 } ledger_val;
 
 typedef struct ledger_rec {
@@ -72,23 +74,35 @@ struct ebb__ledger {
     uint32_t n_free_vals, n_free_recs, n_links; /* links: taken */
 
     bool awake;
-    uint32_t stamp;  /* of the present walk */
-    uint32_t choice; /* so many were made */
-    uint32_t n_candidates, n_stale;
-    /* Of candidates, by slot. A locked one's gain is negative. */
+    uint32_t stamp; /* of the present walk */
+    uint32_t n_candidates;
+    /* Of candidates, by slot. */
     uint32_t *slot_val;
-    float *slot_gain;   /* weight * bytes^p / back^p */
+    float *slot_gain;   /* weight * bytes^p / back^p, at most; negative where locked or stale */
     double *slot_coord; /* >= 0: soonest next use; else -1 - last use */
-    uint32_t *stale;    /* vals whose gain must be made anew, if they are candidates */
 };
 
 static inline bool is_away(const ledger_val *v)
 {
     return v->state == VAL_AWAY;
 }
+static inline bool is_held(const ledger_val *v)
+{
+    return v->locks || v->group == EBB__LEDGER_KEPT;
+}
 static inline bool is_droppable(const ledger_val *v)
 {
     return v->state == VAL_RESIDENT && v->rec != NONE;
+}
+
+/* x^power for the powers a policy may have. */
+static inline double ebb__ledger_power(double x, float p)
+{
+    if (p == 1) return x;
+    if (p == 0) return 1;
+    if (p == 0.5f) return sqrt(x);
+    if (p == 2) return x * x;
+    return p == 0.25f ? sqrt(sqrt(x)) : pow(x, (double)p);
 }
 
 /* ---- ledger_room.c ------------------------------------------------------------------------ */
@@ -101,11 +115,14 @@ void ebb__ledger_candidate_add(ebb__ledger *l, uint32_t val);
 void ebb__ledger_candidate_remove(ebb__ledger *l, uint32_t val);
 void ebb__ledger_candidate_lock(ebb__ledger *l, uint32_t val);
 void ebb__ledger_candidate_coord(ebb__ledger *l, uint32_t val);
+void ebb__ledger_candidate_renew(ebb__ledger *l, uint32_t val); /* its gain is made anew */
+void ebb__ledger_candidate_reset(ebb__ledger *l, uint32_t val); /* it may be any */
 /* val changed between resident and away: sums over what is above candidates below it are
  * stale; val, away, came to be needed or not, or went or came needed: sums over what is
- * below candidates above it are. */
-void ebb__ledger_stale_below(ebb__ledger *l, uint32_t val);
-void ebb__ledger_stale_above(ebb__ledger *l, uint32_t val);
+ * below candidates above it are. They have fallen by `less` at most; 0: they have not. */
+void ebb__ledger_stale_below(ebb__ledger *l, uint32_t val, double less);
+void ebb__ledger_stale_above(ebb__ledger *l, uint32_t val, double less);
+bool ebb__ledger_is_passed_on(const ledger_val *v);
 /* val, away, came to be needed, or went away needed: its inputs may be needed sooner. */
 void ebb__ledger_sooner(ebb__ledger *l, uint32_t val);
 /* val, away, is no longer needed or is back: its inputs may be needed later. */

@@ -11,8 +11,8 @@
 enum { VALS, RECS, LINKS, TABLES = EBB__LEDGER_TABLES };
 
 typedef struct parts {
-    void **table[5];
-    size_t bytes[5]; /* of one item each; the largest alignment first */
+    void **table[4];
+    size_t bytes[4]; /* of one item each; the largest alignment first */
     int n;
     uint32_t *max, end; /* never used from there on */
 } parts;
@@ -24,13 +24,13 @@ static parts parts_of(ebb__ledger *l, int which)
     if (which == LINKS)
         return (parts){
             {(void **)&l->links}, {sizeof *l->links}, 1, &l->links_max, l->links_end};
-    return (parts){{(void **)&l->vals, (void **)&l->slot_coord, (void **)&l->slot_val,
-                    (void **)&l->slot_gain, (void **)&l->stale},
-                   {sizeof *l->vals, sizeof *l->slot_coord, sizeof *l->slot_val,
-                    sizeof *l->slot_gain, sizeof *l->stale},
-                   5,
-                   &l->vals_max,
-                   l->vals_end};
+    return (parts){
+        {(void **)&l->vals, (void **)&l->slot_coord, (void **)&l->slot_val,
+         (void **)&l->slot_gain},
+        {sizeof *l->vals, sizeof *l->slot_coord, sizeof *l->slot_val, sizeof *l->slot_gain},
+        4,
+        &l->vals_max,
+        l->vals_end};
 }
 
 static size_t item_bytes(int which)
@@ -109,7 +109,7 @@ static void empty(ebb__ledger *l, int which)
 {
     if (which == VALS) {
         l->free_val = NONE;
-        l->vals_end = l->n_free_vals = l->n_candidates = l->n_stale = 0;
+        l->vals_end = l->n_free_vals = l->n_candidates = 0;
         l->awake = false;
     } else if (which == RECS) {
         l->free_rec = NONE;

@@ -3,10 +3,11 @@
  *
  * Candidates are the resident vals with a recipe, in parallel arrays by slot, so that a
  * choice is one scan. A candidate's gain = weight * bytes^p / back^q changes when a val
- * around it comes, goes, or is needed; those it concerns are put on the stale list by a walk
- * over vals that are away, and are made anew before the next scan. Until then no walk need pass
- * where one has: what it would find is stale. Walks see the nearest
- * WALK_MAX vals: what is further off keeps a sum in which that change counts for little.
+ * around it comes, goes, or is needed; those it concerns are stale: what is kept is the most that
+ * their gain can be, and it is made anew where that comes into question. A walk over vals that are
+ * away finds them; where sums only grow, it need not pass where all it would find is stale. Walks see the
+ * nearest WALK_MAX vals, and LESS_MAX where a sum falls: what is further off keeps a sum in which
+ * that change counts for little.
  *
  * soonest(v) = min(own next use, soonest of needed vals away that v's readers make).
  * Lowering passes upwards at once; raising makes it anew from the readers.
@@ -14,17 +15,10 @@
 #include "memory/ledger_inner.h"
 
 enum {
-    BACK_MAX = 64, /* recipes that a sum looks at */
-    WALK_MAX = 256
+    BACK_MAX = 256, /* recipes that a sum looks at */
+    WALK_MAX = 1024,
+    LESS_MAX = 64 /* vals past which a fall is told */
 };
-/* Time, at which horizons without end count: far beyond any other. */
-static const double HORIZON_MAX = 1e30;
-
-const ebb__policy ebb__policy_next = {EBB__BACK_ABOVE, EBB__HORIZON_KNOWN, 1, 1, 1};
-const ebb__policy ebb__policy_h_dtr = {EBB__BACK_AROUND, EBB__HORIZON_STALE, 1, 1, 1};
-const ebb__policy ebb__policy_h_local = {EBB__BACK_OWN, EBB__HORIZON_STALE, 1, 1, 1};
-const ebb__policy ebb__policy_lru = {EBB__BACK_ONE, EBB__HORIZON_STALE, 0, 0, 1};
-const ebb__policy ebb__policy_msps = {EBB__BACK_ABOVE, EBB__HORIZON_ONE, 1, 1, 0};
 
 uint32_t ebb__ledger_stamp(ebb__ledger *l)
 {
@@ -37,8 +31,10 @@ uint32_t ebb__ledger_stamp(ebb__ledger *l)
 }
 
 /* ---- sums -------------------------------------------------------------------------------- */
+enum { DOWN, UP };
 typedef struct walk {
     ebb__ledger *l;
+    int back; /* the way from what is visited to the val */
     double cost;
     uint32_t stamp, n_recs, n;
     uint32_t stack[WALK_MAX];
@@ -47,6 +43,7 @@ typedef struct walk {
 static void walk_begin(walk *w, ebb__ledger *l)
 {
     w->l = l;
+    w->back = DOWN;
     w->cost = 0;
     w->stamp = ebb__ledger_stamp(l);
     w->n_recs = w->n = 0;
@@ -57,6 +54,7 @@ static void walk_push(walk *w, uint32_t id)
     ledger_val *v = &w->l->vals[id];
     if (v->mark == w->stamp || w->n == WALK_MAX) return;
     v->mark = w->stamp;
+    v->passed[w->back] = false;
     w->stack[w->n++] = id;
 }
 
@@ -108,6 +106,7 @@ static double cost_around(walk *w, uint32_t id)
 {
     cost_above(w, id);
     w->n_recs = 0;
+    w->back = UP;
     push_made_from(w, id);
     while (w->n && w->n_recs < BACK_MAX) {
         uint32_t away = w->stack[--w->n];
@@ -137,67 +136,102 @@ static bool is_around(const ebb__ledger *l, const ledger_val *v)
            (l->policy.horizon == EBB__HORIZON_KNOWN && v->soonest == EBB__NEXT_UNKNOWN);
 }
 
-/* x^power for the powers a policy may have. */
-static double power(double x, float p)
+static bool is_by_sum(const ebb__ledger *l)
 {
-    if (p == 1) return x;
-    if (p == 0) return 1;
-    if (p == 0.5f) return sqrt(x);
-    if (p == 2) return x * x;
-    return p == 0.25f ? sqrt(sqrt(x)) : pow(x, (double)p);
+    return l->policy.back == EBB__BACK_ABOVE || l->policy.back == EBB__BACK_AROUND;
+}
+
+/* Without what is away. */
+static double own_back(const ebb__ledger *l, const ledger_val *v)
+{
+    return l->policy.back == EBB__BACK_ONE ? 1 : l->recs[v->rec].cost;
+}
+
+static double back_of(ebb__ledger *l, uint32_t val)
+{
+    const ledger_val *v = &l->vals[val];
+    if (!is_by_sum(l)) return own_back(l, v);
+    walk w;
+    walk_begin(&w, l);
+    return is_around(l, v) ? cost_around(&w, val) : cost_above(&w, val);
+}
+
+static float gain_of(const ebb__ledger *l, const ledger_val *v, double back)
+{
+    double gain = (double)v->weight *
+                  ebb__ledger_power((double)v->bytes, l->policy.bytes_power) /
+                  ebb__ledger_power(back + 1e-12, l->policy.cost_power);
+    gain = gain > 1e-35 ? gain : 1e-35;
+    float g = (float)(gain < 1e35 ? gain : 1e35);
+    return is_held(v) || v->stale ? -g : g;
 }
 
 float ebb__ledger_gain_from_scratch(ebb__ledger *l, uint32_t val)
 {
-    const ledger_val *v = &l->vals[val];
-    double back = 1;
-    if (l->policy.back == EBB__BACK_OWN) {
-        back = l->recs[v->rec].cost;
-    } else if (l->policy.back != EBB__BACK_ONE) {
-        walk w;
-        walk_begin(&w, l);
-        back = is_around(l, v) ? cost_around(&w, val) : cost_above(&w, val);
-    }
-    double gain = (double)v->weight * power((double)v->bytes, l->policy.bytes_power) /
-                  power(back + 1e-12, l->policy.cost_power);
-    float g = (float)fmin(fmax(gain, 1e-35), 1e35);
-    return v->locks ? -g : g;
+    return gain_of(l, &l->vals[val], back_of(l, val));
 }
 
 /* ---- candidates -------------------------------------------------------------------------- */
-static void stale_add(ebb__ledger *l, uint32_t val)
+static void slot_sign(ebb__ledger *l, const ledger_val *v)
+{
+    float g = fabsf(l->slot_gain[v->slot]);
+    l->slot_gain[v->slot] = is_held(v) || v->stale ? -g : g;
+}
+
+/* The sum may have come to be more than it was, */
+static void stale_more(ebb__ledger *l, ledger_val *v)
+{
+    if (v->stale || !is_by_sum(l)) return;
+    v->stale = true;
+    slot_sign(l, v);
+}
+
+/* or less, but not below `least`. */
+static void stale_less(ebb__ledger *l, ledger_val *v, double least)
+{
+    double own = own_back(l, v), back = least > own ? least : own;
+    v->stale = is_by_sum(l);
+    if (v->stale && back > (double)v->back) back = (double)v->back;
+    v->back = (float)back;
+    l->slot_gain[v->slot] = gain_of(l, v, back);
+}
+
+void ebb__ledger_candidate_renew(ebb__ledger *l, uint32_t val)
 {
     ledger_val *v = &l->vals[val];
-    if (v->stale) return;
-    v->stale = true;
-    l->stale[l->n_stale++] = val;
+    double back = back_of(l, val);
+    v->stale = false;
+    v->back = (float)back;
+    l->slot_gain[v->slot] = gain_of(l, v, back);
+}
+
+void ebb__ledger_candidate_reset(ebb__ledger *l, uint32_t val)
+{
+    stale_less(l, &l->vals[val], 0);
 }
 
 void ebb__ledger_candidate_coord(ebb__ledger *l, uint32_t val)
 {
-    const ledger_val *v = &l->vals[val];
+    ledger_val *v = &l->vals[val];
     double old = l->slot_coord[v->slot];
     double coord = is_by_staleness(l, v) ? -1 - v->last : v->soonest;
     l->slot_coord[v->slot] = coord;
-    if ((old < 0) != (coord < 0)) stale_add(l, val); /* another sum counts */
+    if ((old < 0) != (coord < 0)) stale_less(l, v, 0); /* another sum counts */
 }
 
 void ebb__ledger_candidate_lock(ebb__ledger *l, uint32_t val)
 {
-    const ledger_val *v = &l->vals[val];
-    float g = fabsf(l->slot_gain[v->slot]);
-    l->slot_gain[v->slot] = v->locks ? -g : g;
+    slot_sign(l, &l->vals[val]);
 }
 
 void ebb__ledger_candidate_add(ebb__ledger *l, uint32_t val)
 {
-    uint32_t slot = l->n_candidates++;
-    l->vals[val].slot = slot;
-    l->slot_val[slot] = val;
-    l->slot_gain[slot] = l->vals[val].locks ? -1.0F : 1.0F;
-    l->slot_coord[slot] = 0;
-    ebb__ledger_candidate_coord(l, val);
-    stale_add(l, val);
+    ledger_val *v = &l->vals[val];
+    v->slot = l->n_candidates++;
+    v->back = FLT_MAX;
+    l->slot_val[v->slot] = val;
+    l->slot_coord[v->slot] = is_by_staleness(l, v) ? -1 - v->last : v->soonest;
+    stale_less(l, v, 0);
 }
 
 void ebb__ledger_candidate_remove(ebb__ledger *l, uint32_t val)
@@ -210,32 +244,30 @@ void ebb__ledger_candidate_remove(ebb__ledger *l, uint32_t val)
     l->vals[val].slot = NONE;
 }
 
-static void stale_settle(ebb__ledger *l)
-{
-    for (uint32_t i = 0; i < l->n_stale; i++) {
-        uint32_t val = l->stale[i];
-        ledger_val *v = &l->vals[val];
-        v->stale = false;
-        if (v->state == VAL_RESIDENT && v->slot != NONE)
-            l->slot_gain[v->slot] = ebb__ledger_gain_from_scratch(l, val);
-    }
-    l->n_stale = 0;
-    l->choice++;
-}
-
 /* A walk from a val past others that are away to candidates. */
 typedef struct reach {
     ebb__ledger *l;
-    uint32_t n;
+    double less; /* by which sums fall at most; 0: they do not */
+    uint32_t n, stamp;
     uint32_t list[WALK_MAX];
 } reach;
-enum { DOWN, UP };
 
+static void reach_begin(reach *w, ebb__ledger *l, double less)
+{
+    w->l = l;
+    w->less = less;
+    w->n = 0;
+    w->stamp = less > 0 ? ebb__ledger_stamp(l) : 0;
+}
+
+/* Where sums do not fall, candidates that are stale already may be left out. */
 static void reach_pass(reach *w, uint32_t id, int way)
 {
     ledger_val *v = &w->l->vals[id];
-    if (v->passed[way] == w->l->choice || w->n == WALK_MAX) return;
-    v->passed[way] = w->l->choice;
+    bool been = w->less > 0 ? v->mark == w->stamp : v->passed[way];
+    if (been || w->n == (w->less > 0 ? LESS_MAX : WALK_MAX)) return;
+    if (w->less <= 0) v->passed[way] = true;
+    if (w->less > 0) v->mark = w->stamp;
     w->list[w->n++] = id;
 }
 
@@ -247,10 +279,14 @@ static void stale_outputs(reach *w, uint32_t val)
         for (uint32_t o = 0; o < r->n_out; o++) {
             uint32_t out = l->links[r->first + r->n_in + o].val;
             if (out == NONE) continue;
-            if (l->vals[out].slot != NONE)
-                stale_add(l, out);
-            else if (is_away(&l->vals[out]))
-                reach_pass(w, out, DOWN);
+            ledger_val *v = &l->vals[out];
+            if (v->slot == NONE) {
+                if (is_away(v)) reach_pass(w, out, DOWN);
+            } else if (w->less > 0) {
+                stale_less(l, v, (double)v->back - w->less);
+            } else {
+                stale_more(l, v);
+            }
         }
     }
 }
@@ -263,33 +299,33 @@ static void stale_inputs(reach *w, uint32_t val)
     for (uint32_t i = 0; i < r->n_in; i++) {
         uint32_t in = l->links[r->first + i].val;
         if (in == NONE) continue;
-        if (l->vals[in].slot == NONE) {
-            if (is_away(&l->vals[in])) reach_pass(w, in, UP);
-        } else if (is_around(l, &l->vals[in])) {
-            stale_add(l, in);
+        ledger_val *v = &l->vals[in];
+        if (v->slot == NONE) {
+            if (is_away(v)) reach_pass(w, in, UP);
+        } else if (is_around(l, v)) {
+            if (w->less > 0)
+                stale_less(l, v, (double)v->back - w->less);
+            else
+                stale_more(l, v);
         }
     }
 }
 
-void ebb__ledger_stale_below(ebb__ledger *l, uint32_t val)
+void ebb__ledger_stale_below(ebb__ledger *l, uint32_t val, double less)
 {
-    if (l->policy.back == EBB__BACK_ONE || l->policy.back == EBB__BACK_OWN) return;
+    if (!is_by_sum(l)) return;
     reach w;
-    w.l = l;
-    w.n = 0;
+    reach_begin(&w, l, less);
     stale_outputs(&w, val);
     for (uint32_t i = 0; i < w.n; i++) stale_outputs(&w, w.list[i]);
 }
 
-void ebb__ledger_stale_above(ebb__ledger *l, uint32_t val)
+void ebb__ledger_stale_above(ebb__ledger *l, uint32_t val, double less)
 {
-    bool counts =
-        l->policy.back == EBB__BACK_AROUND ||
-        (l->policy.back == EBB__BACK_ABOVE && l->policy.horizon == EBB__HORIZON_KNOWN);
-    if (!counts) return;
+    if (!is_by_sum(l)) return;
+    if (l->policy.back != EBB__BACK_AROUND && l->policy.horizon != EBB__HORIZON_KNOWN) return;
     reach w;
-    w.l = l;
-    w.n = 0;
+    reach_begin(&w, l, less);
     stale_inputs(&w, val);
     for (uint32_t i = 0; i < w.n; i++) stale_inputs(&w, w.list[i]);
 }
@@ -309,7 +345,7 @@ double ebb__ledger_soonest_from_scratch(const ebb__ledger *l, uint32_t val)
     return at;
 }
 
-static bool is_passed_on(const ledger_val *v)
+bool ebb__ledger_is_passed_on(const ledger_val *v)
 {
     return is_away(v) && v->uses && v->rec != NONE;
 }
@@ -319,7 +355,7 @@ static void soonest_set(ebb__ledger *l, uint32_t val, double at, uint32_t *list)
     ledger_val *v = &l->vals[val];
     v->soonest = at;
     if (v->slot != NONE) ebb__ledger_candidate_coord(l, val);
-    if (!is_passed_on(v) || v->chained) return;
+    if (!ebb__ledger_is_passed_on(v) || v->chained) return;
     v->chained = true;
     v->chain = *list;
     *list = val;
@@ -401,134 +437,4 @@ double ebb__ledger_next(ebb__ledger *l, uint32_t val)
 {
     if (!l->awake) ebb__ledger_wake(l);
     return l->vals[val].soonest;
-}
-
-/* ---- the choice -------------------------------------------------------------------------- */
-void ebb__ledger_wake(ebb__ledger *l)
-{
-    l->awake = true;
-    l->choice++;
-    l->n_stale = l->n_candidates = 0;
-    for (uint32_t i = 0; i < l->vals_end; i++) {
-        ledger_val *v = &l->vals[i];
-        v->stale = v->chained = false;
-        v->soonest = v->next;
-        v->slot = NONE;
-        if (is_droppable(v)) ebb__ledger_candidate_add(l, i);
-    }
-    for (uint32_t i = 0; i < l->vals_end; i++)
-        if (is_passed_on(&l->vals[i])) ebb__ledger_sooner(l, i);
-}
-
-bool ebb__ledger_is_awake(const ebb__ledger *l)
-{
-    return l->awake;
-}
-
-void ebb__ledger_sleep(ebb__ledger *l)
-{
-    for (uint32_t i = 0; i < l->n_candidates; i++) l->vals[l->slot_val[i]].slot = NONE;
-    for (uint32_t i = 0; i < l->n_stale; i++) l->vals[l->stale[i]].stale = false;
-    l->n_candidates = l->n_stale = 0;
-    l->awake = false;
-}
-
-static void all_stale(ebb__ledger *l)
-{
-    for (uint32_t i = 0; i < l->n_candidates; i++) stale_add(l, l->slot_val[i]);
-}
-
-void ebb__ledger_set_policy(ebb__ledger *l, const ebb__policy *policy)
-{
-    l->policy = *policy;
-    if (!l->awake) return;
-    for (uint32_t i = 0; i < l->n_candidates; i++)
-        ebb__ledger_candidate_coord(l, l->slot_val[i]);
-    all_stale(l);
-}
-
-void ebb__ledger_set_weight(ebb__ledger *l, uint32_t val, float weight)
-{
-    l->vals[val].weight = weight;
-    if (l->vals[val].slot != NONE) stale_add(l, val);
-}
-
-static inline double key_of(const ebb__ledger *l, uint32_t slot, float p)
-{
-    double coord = l->slot_coord[slot];
-    double horizon = coord >= 0 ? coord - l->at : l->now + coord + 1;
-    horizon = horizon > 0 ? horizon : 0;
-    horizon = horizon < HORIZON_MAX ? horizon : HORIZON_MAX;
-    return (double)l->slot_gain[slot] * power(horizon, p);
-}
-
-/* The slot with the largest key; p is a constant at each call, so that the loop is one. */
-typedef struct choice {
-    bool (*allows)(void *user, const uint32_t *owner); /* NULL: any */
-    void *user;
-} choice;
-
-static bool allowed(const ebb__ledger *l, const choice *c, uint32_t slot)
-{
-    return !c->allows || c->allows(c->user, l->vals[l->slot_val[slot]].owner);
-}
-
-static inline uint32_t scan(const ebb__ledger *l, const choice *c, float p, double *best_out)
-{
-    double best = -1;
-    uint32_t found = NONE;
-    for (uint32_t i = 0; i < l->n_candidates; i++) {
-        double key = key_of(l, i, p);
-        if (key <= best || l->slot_gain[i] <= 0 || !allowed(l, c, i)) continue;
-        best = key;
-        found = i;
-    }
-    *best_out = best;
-    return found;
-}
-
-static uint32_t scan_all(const ebb__ledger *l, const choice *c, double *best)
-{
-    float p = l->policy.horizon == EBB__HORIZON_ONE ? 0 : l->policy.horizon_power;
-    if (p == 1) return scan(l, c, 1, best);
-    if (p == 0) return scan(l, c, 0, best);
-    if (p == 0.5f) return scan(l, c, 0.5f, best);
-    if (p == 2) return scan(l, c, 2, best);
-    return scan(l, c, p, best);
-}
-
-/* Of the candidates within 5 % of the best, the best that frees enough. */
-static uint32_t scan_enough(const ebb__ledger *l, const choice *c, uint64_t need, double best,
-                            uint32_t found)
-{
-    float p = l->policy.horizon == EBB__HORIZON_ONE ? 0 : l->policy.horizon_power;
-    double least = best * 0.95;
-    uint32_t enough = NONE;
-    for (uint32_t i = 0; i < l->n_candidates; i++) {
-        double key = key_of(l, i, p);
-        if (key < least || l->slot_gain[i] <= 0) continue;
-        if (l->vals[l->slot_val[i]].bytes < need || !allowed(l, c, i)) continue;
-        least = key;
-        enough = i;
-    }
-    return enough == NONE ? found : enough;
-}
-
-uint32_t ebb__ledger_victim_of(ebb__ledger *l, uint64_t need,
-                               bool (*allows)(void *user, const uint32_t *owner), void *user)
-{
-    const choice c = {allows, user};
-    if (!l->awake) ebb__ledger_wake(l);
-    if (l->n_stale) stale_settle(l);
-    double best;
-    uint32_t slot = scan_all(l, &c, &best);
-    if (slot == NONE) return NONE;
-    if (need && l->vals[l->slot_val[slot]].bytes < need)
-        slot = scan_enough(l, &c, need, best, slot);
-    return l->slot_val[slot];
-}
-
-uint32_t ebb__ledger_victim(ebb__ledger *l, uint64_t need)
-{
-    return ebb__ledger_victim_of(l, need, NULL, NULL);
 }

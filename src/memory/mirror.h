@@ -13,7 +13,7 @@
 #include "memory/memory.h"
 
 /* Groups of values that the ledger adds up. */
-enum { EBB__GROUP_ACTIVATION, EBB__GROUP_TEMPORARY, EBB__GROUP_KEPT };
+enum { EBB__GROUP_ACTIVATION, EBB__GROUP_TEMPORARY, EBB__GROUP_KEPT = EBB__LEDGER_KEPT };
 
 /* Before a recipe of so many inputs and outputs is linked: room in the tables, as far as there
  * are bytes. Not under the mutex. */
