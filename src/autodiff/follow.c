@@ -418,9 +418,14 @@ void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
     if (f->tells) tell(f, a, at);
 }
 
+/* First as if nothing was learned, then without what learning has in memory. */
 bool ebb__follow_refused(ebb__follow *f)
 {
-    if (f->how == EBB__HOW_ALONE) return false;
+    if (f->how == EBB__HOW_ALONE) {
+        bool any = f->cache.n || f->now.table || f->planning.of;
+        ebb__follow_end(f);
+        return any;
+    }
     f->on->extra[f->how] = (double)INFINITY;
     give_up(f);
     telling_begin(f, 0);

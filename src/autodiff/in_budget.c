@@ -136,15 +136,17 @@ static ebb_status alone(bytes *b)
     return status;
 }
 
-/* Where it was as learned that did not do, it is tried again as if nothing was. */
+/* Where what was learned did not do, or takes the room, it is tried again without. */
 static ebb_status alone_or_again(bytes *b)
 {
     ebb_error pending;
     ebb_error_get(&pending);
     ebb_status status = alone(b);
-    if (status != EBB_E_BUDGET || !ebb__habit_refused(b->a->call.ctx)) return status;
-    ebb__error_adopt(&pending);
-    return alone(b);
+    while (status == EBB_E_BUDGET && ebb__habit_refused(b->a->call.ctx)) {
+        ebb__error_adopt(&pending);
+        status = alone(b);
+    }
+    return status;
 }
 
 static ebb_status compute(bytes *b)
