@@ -60,10 +60,12 @@ static void operands_unpin(const ebb__apply *a, int32_t n)
 static bool side_by_side(bytes *b)
 {
     const ebb__apply *a = b->a;
+    if (!ebb__wants_prepare(a->call.ctx, b->want, b->n)) return false;
     for (int32_t i = 0; i < a->call.n_in; i++) {
         ebb__value *v = operand(a, i);
         if (!v || ebb__value_pin(v)) continue;
         operands_unpin(a, i);
+        ebb__wants_leave(a->call.ctx, b->want, b->n);
         return false;
     }
     if (ebb__wants_try(a->call.ctx, b->want, b->n)) return true;
