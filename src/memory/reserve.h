@@ -94,6 +94,7 @@ ebb__table *ebb__notes_make(ebb_context *ctx, size_t bytes, bool stays);
 void *ebb__notes_at(const ebb__table *t);
 void ebb__notes_own(ebb__table *t, void (*moved)(void *owner, void *to), void *owner);
 void ebb__notes_drop(ebb_context *ctx, ebb__table *t); /* NULL is ignored */
+size_t ebb__notes_bytes(const ebb_context *ctx);       /* of all of them */
 /* The same for one thing that is small, and lasts. */
 void *ebb__notes_alloc(ebb_context *ctx, size_t bytes);
 void ebb__notes_free(ebb_context *ctx, void *p, size_t bytes);
