@@ -418,9 +418,17 @@ void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
     if (f->tells) tell(f, a, at);
 }
 
+/* First as if nothing was learned, then, where that is enough, without what learning has in
+ * memory. */
 bool ebb__follow_refused(ebb__follow *f)
 {
-    if (f->how == EBB__HOW_ALONE) return false;
+    if (f->how == EBB__HOW_ALONE) {
+        const ebb_budget_report *r = &ebb__refusal_get()->report;
+        bool any = f->cache.n || f->now.table || f->planning.of;
+        if (!any || r->needed_bytes > r->budget_bytes + ebb__notes_bytes(f->ctx)) return false;
+        ebb__follow_end(f);
+        return true;
+    }
     f->on->extra[f->how] = (double)INFINITY;
     give_up(f);
     telling_begin(f, 0);

@@ -60,10 +60,12 @@ static void operands_unpin(const ebb__apply *a, int32_t n)
 static bool side_by_side(bytes *b)
 {
     const ebb__apply *a = b->a;
+    if (!ebb__wants_prepare(a->call.ctx, b->want, b->n)) return false;
     for (int32_t i = 0; i < a->call.n_in; i++) {
         ebb__value *v = operand(a, i);
         if (!v || ebb__value_pin(v)) continue;
         operands_unpin(a, i);
+        ebb__wants_leave(a->call.ctx, b->want, b->n);
         return false;
     }
     if (ebb__wants_try(a->call.ctx, b->want, b->n)) return true;
@@ -136,15 +138,17 @@ static ebb_status alone(bytes *b)
     return status;
 }
 
-/* Where it was as learned that did not do, it is tried again as if nothing was. */
+/* Where what was learned did not do, or takes the room, it is tried again without. */
 static ebb_status alone_or_again(bytes *b)
 {
     ebb_error pending;
     ebb_error_get(&pending);
     ebb_status status = alone(b);
-    if (status != EBB_E_BUDGET || !ebb__habit_refused(b->a->call.ctx)) return status;
-    ebb__error_adopt(&pending);
-    return alone(b);
+    while (status == EBB_E_BUDGET && ebb__habit_refused(b->a->call.ctx)) {
+        ebb__error_adopt(&pending);
+        status = alone(b);
+    }
+    return status;
 }
 
 static ebb_status compute(bytes *b)

@@ -29,10 +29,15 @@ typedef struct ebb__want {
     ebb__value *value; /* has a use for the caller, and a pin: see ebb__wants_unpin */
     void *scratch;
 } ebb__want;
-/* Creates what is wanted if the bytes are free as they lie: nothing is evicted, nothing recorded
- * in the error record. Scratch comes last. */
+/* Small objects for what is wanted, which then is tried, or left. They come before the caller pins
+ * anything: room for them, which never moves, may lie where the pinned would be. False: there is
+ * none, nothing recorded in the error record. */
+bool ebb__wants_prepare(ebb_context *ctx, ebb__want *want, int32_t n);
+void ebb__wants_leave(ebb_context *ctx, ebb__want *want, int32_t n);
+/* Has what was prepared if the bytes are free as they lie: nothing is evicted, nothing recorded in
+ * the error record. Scratch comes last. False: it was left. */
 bool ebb__wants_try(ebb_context *ctx, ebb__want *want, int32_t n);
-/* The same, making room. Called alone. On E_BUDGET and E_NOMEM nothing was created. */
+/* The same without having been prepared, making room. Called alone. On E_BUDGET and E_NOMEM nothing was created. */
 ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n);
 /* What was made may move again; nobody else has come to know it. */
 void ebb__wants_unpin(const ebb__want *want, int32_t n);
@@ -89,6 +94,7 @@ ebb__table *ebb__notes_make(ebb_context *ctx, size_t bytes, bool stays);
 void *ebb__notes_at(const ebb__table *t);
 void ebb__notes_own(ebb__table *t, void (*moved)(void *owner, void *to), void *owner);
 void ebb__notes_drop(ebb_context *ctx, ebb__table *t); /* NULL is ignored */
+size_t ebb__notes_bytes(const ebb_context *ctx);       /* of all of them */
 /* The same for one thing that is small, and lasts. */
 void *ebb__notes_alloc(ebb_context *ctx, size_t bytes);
 void ebb__notes_free(ebb_context *ctx, void *p, size_t bytes);

@@ -211,15 +211,23 @@ static void made_note(const ebb_context *ctx, const ebb__want *want, int32_t n)
         if (want[i].value && !is_tiny(&want[i])) ebb__trace_made(ctx->memory, want[i].value);
 }
 
+bool ebb__wants_prepare(ebb_context *ctx, ebb__want *want, int32_t n)
+{
+    ebb_error pending;
+    ebb__error_keep(&pending);
+    if (structs_make(ctx, want, n)) return true;
+    ebb__error_adopt(&pending);
+    return false;
+}
+
+void ebb__wants_leave(ebb_context *ctx, ebb__want *want, int32_t n)
+{
+    structs_free(ctx, want, n);
+}
+
 bool ebb__wants_try(ebb_context *ctx, ebb__want *want, int32_t n)
 {
     ebb__memory *m = ctx->memory;
-    ebb_error pending;
-    ebb__error_keep(&pending);
-    if (!structs_make(ctx, want, n)) {
-        ebb__error_adopt(&pending);
-        return false;
-    }
     int32_t i = 0;
     while (i < n && is_tiny(&want[i])) i++;
     if (i < n) {

@@ -72,6 +72,11 @@ void ebb__notes_drop(ebb_context *ctx, ebb__table *t)
     ebb__memory_leave(m);
 }
 
+size_t ebb__notes_bytes(const ebb_context *ctx)
+{
+    return atomic_load_explicit(&ctx->memory->notes_bytes, memory_order_relaxed);
+}
+
 ebb_context *ebb__memory_owner(const ebb_context *ctx)
 {
     return ctx->memory->owner;

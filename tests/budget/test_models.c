@@ -8,11 +8,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-enum { MAX_STEPS = 4, N_RATIOS = 7 };
-static const double ratios[N_RATIOS] = {0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1};
+enum { MAX_STEPS = 4, N_RATIOS = 8 };
+static const double ratios[N_RATIOS] = {0.9, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1};
 
 typedef struct outcome {
     uint64_t hash[MAX_STEPS]; /* of the loss and all gradients of a step */
@@ -83,7 +84,8 @@ static void same(const outcome *want, const outcome *got, const zoo_model *model
                      (int)n_threads, i);
 }
 
-/* The smallest ratio that training gets through with. */
+/* The smallest ratio that training gets through with, as it does with all larger ones. Where it
+ * does not, bytes are missing: what is free can be had in one piece. */
 static double smallest(const zoo_model *model, int32_t n_threads)
 {
     outcome want, got;
@@ -93,6 +95,7 @@ static double smallest(const zoo_model *model, int32_t n_threads)
         fail_msg("%s in segments: %s", model->name, ebb_error_message());
     same(&want, &got, model, 1, n_threads);
     double least = 1;
+    bool fits = true;
     for (int i = 0; i < N_RATIOS; i++) {
         size_t budget = want.pinned + (size_t)(ratios[i] * (double)(want.peak - want.pinned));
         ebb_error_clear();
@@ -102,10 +105,13 @@ static double smallest(const zoo_model *model, int32_t n_threads)
         if (getenv("EBB_TEST_VERBOSE"))
             printf("%s at %.1f of %zu + %zu: %s\n", model->name, ratios[i], want.pinned,
                    want.peak - want.pinned, status == EBB_OK ? "ok" : ebb_error_message());
-        if (status != EBB_OK) break;
+        if (status != EBB_OK && strstr(ebb_error_message(), "in one piece"))
+            fail_msg("%s at %.1f: %s", model->name, ratios[i], ebb_error_message());
+        fits = fits && status == EBB_OK;
+        if (status != EBB_OK) continue;
         same(&want, &got, model, ratios[i], n_threads);
         if (got.peak > budget) fail_msg("%zu bytes were used of %zu", got.peak, budget);
-        least = ratios[i];
+        if (fits) least = ratios[i];
     }
     return least;
 }
@@ -115,8 +121,8 @@ static void trains_the_same_under_every_budget_it_fits(void **state)
     const zoo_model *model = *state;
     for (int32_t n_threads = 1; n_threads <= 2; n_threads++) {
         double least = smallest(model, n_threads);
-        if (least > 0.7)
-            fail_msg("%s needs %.1f of what can move, 0.7 is enough", model->name, least);
+        if (least > 0.6)
+            fail_msg("%s needs %.1f of what can move, 0.6 is enough", model->name, least);
     }
 }
 
