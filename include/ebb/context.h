@@ -57,7 +57,8 @@ typedef struct ebb_context_options {
 } ebb_context_options;
 
 /* Errors: E_MISUSE out is NULL, reserved is not zero, or the parent is of another process;
- * E_RANGE n_threads < 0, or EBB_MEMORY_BUDGET_BYTES is no number of bytes; E_NOMEM; E_BUDGET the budget cannot hold the context itself. */
+ * E_RANGE n_threads < 0, or EBB_MEMORY_BUDGET_BYTES is no number of bytes; E_NOMEM;
+ * E_BUDGET the budget cannot hold the context itself. */
 EBB_API EBB_NODISCARD ebb_status ebb_context_create(ebb_context **out,
                                                     const ebb_context_options *options);
 /* Everything made in the context goes with it: tensors, parameter sets, optimizers, loaders. Tensor

@@ -103,8 +103,8 @@ typedef struct ebb_gradcheck_report {
     double analytic, numeric;
     double error; /* 1: as far off as is allowed */
     int64_t n_compared;
-    /* It is off by less than what rounding alone makes of such differences: cancellation in the function,
-     * nothing is said about the gradient. */
+    /* It is off by less than what rounding alone makes of such differences: cancellation in the
+     * function, nothing is said about the gradient. */
     bool is_ill_conditioned;
     double uncertainty; /* then: of numeric, by rounding; else 0 */
     uint64_t reserved[4];

@@ -169,21 +169,21 @@ void ebb__custom_destroy(ebb_context *root)
     root->customs = NULL;
 }
 
-/* take_fresh: becomes one of the list where c is not there yet; NULL: is only looked for. */
-static custom_op *find_or_add(ebb_context *root, const ebb_custom *c, custom_op *take_fresh)
+/* fresh: becomes one of the list where c is not there yet; NULL: is only looked for. */
+static custom_op *find_or_add(ebb_context *root, const ebb_custom *c, custom_op *fresh)
 {
     custom_list *list = list_of(root);
     pthread_mutex_lock(&list->mutex);
     custom_op *k = list->first;
     while (k && !same_custom(k, c)) k = k->next;
-    if (!k && take_fresh) {
-        k = take_fresh;
+    if (!k && fresh) {
+        k = fresh;
         custom_fill(k, c, ebb__registry_count(root->registry) + list->n++);
         k->next = list->first;
         list->first = k;
     }
     pthread_mutex_unlock(&list->mutex);
-    if (take_fresh != k) ebb__owned_free(root, take_fresh, sizeof *k, EBB_KIND_BOOKKEEPING);
+    if (fresh != k) ebb__owned_free(root, fresh, sizeof *k, EBB_KIND_BOOKKEEPING);
     return k;
 }
 

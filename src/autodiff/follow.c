@@ -423,9 +423,10 @@ void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
 bool ebb__follow_refused(ebb__follow *f)
 {
     if (f->how == EBB__HOW_ALONE) {
-        const ebb_budget_report *r = &ebb__refusal_get()->report;
+        const ebb_budget_report *r = ebb__refusal_pending();
         bool any = f->cache.n || f->now.table || f->planning.of;
-        if (!any || r->needed_bytes > r->budget_bytes + ebb__notes_bytes(f->ctx)) return false;
+        if (!any || !r || r->needed_bytes > r->budget_bytes + ebb__notes_bytes(f->ctx))
+            return false;
         ebb__follow_end(f);
         return true;
     }

@@ -29,7 +29,7 @@ static ebb_status uses_set(ebb__backward *b, int64_t from)
     if (!b->position) return ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes);
     b->n_saves = n_saves;
     b->n_read = from;
-    double at = ebb__memory_position(b->ctx) + 1;
+    double at = (double)ebb__clock(b->ctx) + 1;
     for (int64_t i = from; i < n; i++) {
         b->position[i] = at;
         at += 1 + rule_per_run * (double)ebb__record_cost(record_of(b, i));
@@ -67,7 +67,7 @@ void ebb__next_uses_at(ebb__backward *b, int64_t i)
 {
     if (!b->position && is_asked(b)) take_over(b, i);
     if (!b->position) return;
-    double now = ebb__memory_position(b->ctx);
+    double now = (double)ebb__clock(b->ctx);
     if (now < b->position[i]) ebb__clock_advance(b->ctx, (float)(b->position[i] - now));
 }
 

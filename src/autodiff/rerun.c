@@ -7,15 +7,11 @@
 #include "autodiff/rerun.h"
 
 #include "autodiff/backward.h"
+#include "base/size.h"
 
 #include <time.h>
 
 enum { MAX_MADE = EBB__MAX_OUT + EBB__MAX_AUX };
-
-static size_t rounded(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
 
 float ebb__call_cost(const ebb__call *c)
 {
@@ -82,7 +78,7 @@ static size_t spare_bytes(const ebb__call *c, ebb__value *const *held)
 {
     size_t bytes = 0;
     for (int32_t k = 0; k < c->n_out + c->n_aux; k++)
-        if (!held[k]) bytes += rounded(ebb__view_bytes(&c->out[k]));
+        if (!held[k]) bytes += ebb__round_64(ebb__view_bytes(&c->out[k]));
     return bytes;
 }
 
@@ -96,7 +92,7 @@ static void outputs_unreserve(ebb__value *const *held, int32_t n)
 static ebb_status reserve(ebb__call *c, ebb__value *const *held, size_t scratch)
 {
     int32_t n = c->n_out + c->n_aux;
-    size_t bytes = rounded(scratch);
+    size_t bytes = ebb__round_64(scratch);
     for (int32_t k = 0; k < n; k++)
         if (held[k]) bytes += held[k]->bytes;
     EBB_TRY(ebb__room_make(c->ctx, bytes));
@@ -126,7 +122,7 @@ static void pin(ebb__call *c, ebb__record *r, ebb__value *const *held, char *spa
             continue;
         }
         c->out[k].data = spare;
-        spare += rounded(ebb__view_bytes(&c->out[k]));
+        spare += ebb__round_64(ebb__view_bytes(&c->out[k]));
     }
 }
 
@@ -184,7 +180,7 @@ static ebb_status compute(ebb__record *r, ebb__call *c, ebb__value *const *held)
     EBB_TRY(shapes_resolve(c, r));
     broadcast(c, r);
     const ebb__override *o = ebb__registry_plan(r->ctx->registry, c, &backend);
-    size_t kernel_scratch = rounded(c->scratch_bytes);
+    size_t kernel_scratch = ebb__round_64(c->scratch_bytes);
     size_t scratch = kernel_scratch + spare_bytes(c, held);
     EBB_TRY(reserve(c, held, scratch));
     pin(c, r, held, (char *)c->scratch + kernel_scratch);

@@ -312,7 +312,7 @@ ebb_status ebb__restore_all(ebb__value *const *v, int32_t n)
     for (int32_t i = 0; i < n; i++) {
         if (!v[i]) continue;
         next[i] = ebb__value_next(v[i]);
-        ebb__value_set_next(v[i], ebb__memory_position(v[i]->ctx));
+        ebb__value_set_next(v[i], (double)ebb__clock(v[i]->ctx));
     }
     ebb_status status = fuel_fill(&b);
     if (status == EBB_OK) status = operands_make(&b);

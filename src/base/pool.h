@@ -90,6 +90,11 @@ static inline unsigned ebb__pool_class(size_t bytes)
 {
     return (unsigned)((bytes + EBB__POOL_GRAIN - 1) / EBB__POOL_GRAIN);
 }
+/* The bytes that an object of so many takes. */
+static inline size_t ebb__pool_rounded(size_t bytes)
+{
+    return (size_t)ebb__pool_class(bytes) * EBB__POOL_GRAIN;
+}
 static inline void *ebb__pool_class_alloc(ebb__pool_part *part, unsigned klass)
 {
     ebb__pool_list *list = &part->list[klass];

@@ -31,5 +31,10 @@ static inline bool ebb__round_up(size_t *out, size_t n, size_t to)
     *out = n & ~(to - 1);
     return true;
 }
+/* Up to a multiple of 64, the arena's grain and a line of a cache; less than n where it overflows. */
+static inline size_t ebb__round_64(size_t n)
+{
+    return (n + 63) & ~(size_t)63;
+}
 
 #endif

@@ -320,15 +320,9 @@ ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind
     return ebb__room_refuse_block(ctx, bytes, kind);
 }
 
-static size_t scratch_rounded(size_t bytes)
-{
-    return bytes ? (bytes + EBB__ARENA_GRAIN - 1) & ~(size_t)(EBB__ARENA_GRAIN - 1)
-                 : EBB__ARENA_GRAIN;
-}
-
 ebb_status ebb__scratch_alloc(void **out, ebb_context *ctx, size_t bytes)
 {
-    size_t rounded = scratch_rounded(bytes);
+    size_t rounded = ebb__block_bytes(bytes);
     if (rounded < bytes)
         return ebb__fail(EBB_E_SHAPE, "%zu bytes of scratch overflow the size of memory",
                          bytes);
@@ -341,7 +335,7 @@ void ebb__scratch_free(ebb_context *ctx, void *p, size_t bytes)
 {
     if (!p) return;
     ebb__memory *m = ctx->memory;
-    size_t rounded = scratch_rounded(bytes);
+    size_t rounded = ebb__block_bytes(bytes);
     ebb__memory_enter(m);
     ebb__arena_free(m->arena, p, rounded);
     ebb__memory_leave(m);

@@ -228,6 +228,11 @@ ebb_status ebb__object_refused(size_t bytes);
 ebb_status ebb__large_alloc(void **out, ebb_context *ctx, size_t bytes);
 /* Under the mutex where bytes > EBB__POOL_MAX. */
 void ebb__large_free(ebb_context *ctx, void *p, size_t bytes);
+/* What a block for so many takes, a whole number of grains; less where that overflows. */
+static inline size_t ebb__block_bytes(size_t bytes)
+{
+    return ebb__round_64(bytes ? bytes : 1);
+}
 /* A charged block of the arena; bytes is a multiple of 64; not under the mutex. `list`, if not
  * NULL, enters the list of all values with it. */
 ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind,

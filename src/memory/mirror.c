@@ -288,11 +288,6 @@ bool ebb__memory_policy_is_fixed(const ebb_context *ctx)
     return ctx->memory->policy_is_fixed;
 }
 
-double ebb__memory_position(const ebb_context *ctx)
-{
-    return (double)ebb__memory_now(ctx->memory);
-}
-
 bool ebb__memory_chooses(const ebb_context *ctx)
 {
     return ctx->memory->ledger != NULL;

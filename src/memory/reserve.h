@@ -37,7 +37,8 @@ void ebb__wants_leave(ebb_context *ctx, ebb__want *want, int32_t n);
 /* Has what was prepared if the bytes are free as they lie: nothing is evicted, nothing recorded in
  * the error record. Scratch comes last. False: it was left. */
 bool ebb__wants_try(ebb_context *ctx, ebb__want *want, int32_t n);
-/* The same without having been prepared, making room. Called alone. On E_BUDGET and E_NOMEM nothing was created. */
+/* The same without having been prepared, making room. Called alone. On E_BUDGET and E_NOMEM nothing
+ * was created. */
 ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n);
 /* What was made may move again; nobody else has come to know it. */
 void ebb__wants_unpin(const ebb__want *want, int32_t n);
@@ -140,7 +141,6 @@ double ebb__value_next(ebb__value *v);
 /* From now on this one, and nothing learned is followed: to compare with. */
 void ebb__memory_fix_policy(ebb_context *ctx, const ebb__policy *policy);
 bool ebb__memory_policy_is_fixed(const ebb_context *ctx);
-double ebb__memory_position(const ebb_context *ctx);
 /* Values are being given up: next uses matter. */
 bool ebb__memory_chooses(const ebb_context *ctx);
 /* The caller sets the next uses of everything from now on, and nobody else does. */

@@ -18,12 +18,6 @@ ebb__gate *ebb__budget_gate(const ebb_context *ctx)
     return ctx->memory->has_budget ? &ctx->memory->gate : NULL;
 }
 
-static size_t rounded(size_t bytes)
-{
-    return bytes ? (bytes + EBB__ARENA_GRAIN - 1) & ~(size_t)(EBB__ARENA_GRAIN - 1)
-                 : EBB__ARENA_GRAIN;
-}
-
 /* ---- room -------------------------------------------------------------------------------- */
 
 /* One eviction towards so many bytes; none where all together would not do. */
@@ -149,9 +143,10 @@ static bool structs_make(ebb_context *ctx, ebb__want *want, int32_t n)
         bool ok;
         if (is_tiny(w))
             ok = ebb__value_create(&w->value, ctx, w->bytes, w->kind) == EBB_OK;
-        else if ((ok = (b = ebb__big_create(ctx, rounded(w->bytes), w->kind, false)) != NULL)) {
+        else if ((ok = (b = ebb__big_create(ctx, ebb__block_bytes(w->bytes), w->kind, false)) !=
+                       NULL)) {
             w->value = &b->value;
-            b->unused = (uint8_t)(rounded(w->bytes) - w->bytes);
+            b->unused = (uint8_t)(ebb__block_bytes(w->bytes) - w->bytes);
         }
         if (ok) continue;
         structs_free(ctx, want, i);
@@ -164,7 +159,7 @@ static bool structs_make(ebb_context *ctx, ebb__want *want, int32_t n)
 static bool block_try(ebb_context *ctx, ebb__want *w)
 {
     ebb__memory *m = ctx->memory;
-    size_t bytes = rounded(w->bytes);
+    size_t bytes = ebb__block_bytes(w->bytes);
     if (!ebb__account_try(ctx->account, w->kind, bytes)) return false;
     void *p = block_take(ctx, bytes, w->kind);
     if (!p) {
@@ -248,13 +243,13 @@ ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n)
     ebb__memory *m = ctx->memory;
     size_t total = 0;
     for (int32_t i = 0; i < n; i++)
-        if (!is_tiny(&want[i])) total += rounded(want[i].bytes);
+        if (!is_tiny(&want[i])) total += ebb__block_bytes(want[i].bytes);
     if (!structs_make(ctx, want, n)) return ebb__object_refused(sizeof(ebb__big));
     ebb_status status = ebb__room_make(ctx, total);
     int32_t i = 0;
     for (; i < n && status == EBB_OK; i++) {
         ebb__want *w = &want[i];
-        size_t bytes = rounded(w->bytes);
+        size_t bytes = ebb__block_bytes(w->bytes);
         if (is_tiny(w)) continue;
         status = ebb__room_charge(ctx, w->kind, bytes);
         if (status != EBB_OK) break;

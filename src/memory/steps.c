@@ -12,16 +12,10 @@ static void notes_count(ebb__memory *m, size_t bytes)
     atomic_fetch_add_explicit(&m->notes_bytes, bytes, memory_order_relaxed);
 }
 
-/* As the pool counts them. */
-static size_t rounded(size_t bytes)
-{
-    return (bytes + EBB__POOL_GRAIN - 1) / EBB__POOL_GRAIN * EBB__POOL_GRAIN;
-}
-
 void *ebb__notes_alloc(ebb_context *ctx, size_t bytes)
 {
     void *p = NULL;
-    bytes = rounded(bytes);
+    bytes = ebb__pool_rounded(bytes);
     ebb_error pending;
     ebb_error_get(&pending);
     if (ebb__large_alloc(&p, ctx, bytes) != EBB_OK)
@@ -34,7 +28,7 @@ void *ebb__notes_alloc(ebb_context *ctx, size_t bytes)
 void ebb__notes_free(ebb_context *ctx, void *p, size_t bytes)
 {
     ebb__memory *m = ctx->memory;
-    bytes = rounded(bytes);
+    bytes = ebb__pool_rounded(bytes);
     notes_count(m, -bytes);
     ebb__memory_enter(m);
     ebb__large_free(ctx, p, bytes);

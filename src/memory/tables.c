@@ -7,11 +7,6 @@
  * SPDX-License-Identifier: MIT */
 #include "memory/room.h"
 
-static size_t rounded(size_t bytes)
-{
-    return (bytes + EBB__ARENA_GRAIN - 1) & ~(size_t)(EBB__ARENA_GRAIN - 1);
-}
-
 static void *outside_alloc(ebb__memory *m, size_t bytes)
 {
     size_t budget = ebb__account_budget(m->owner->account);
@@ -59,7 +54,7 @@ static void *edge_clear(ebb__memory *m, size_t bytes)
 void *ebb__fixed_alloc(ebb__memory *m, size_t bytes)
 {
     if (!ebb__arena_is_fixed(m->arena)) return outside_alloc(m, bytes);
-    bytes = rounded(bytes);
+    bytes = ebb__round_64(bytes);
     ebb__memory_enter(m);
     void *p = edge_take(m, bytes);
     ebb__memory_leave(m);
@@ -74,7 +69,7 @@ void ebb__fixed_free(ebb__memory *m, void *p, size_t bytes)
         ebb__free(&m->owner->allocator, p, bytes);
         return;
     }
-    bytes = rounded(bytes);
+    bytes = ebb__round_64(bytes);
     if (p == m->edge) m->edge += bytes + ebb__arena_free_at(m->arena, (char *)p + bytes);
     ebb__arena_free(m->arena, p, bytes);
     atomic_fetch_sub_explicit(&m->region_bytes, bytes, memory_order_relaxed);
@@ -102,7 +97,7 @@ ebb__table *ebb__table_make(ebb__memory *m, size_t bytes, bool stays)
     ebb_error pending;
     ebb_error_get(&pending);
     ebb__table *t = ebb__object_alloc(m->owner, sizeof *t);
-    bytes = rounded(bytes);
+    bytes = ebb__round_64(bytes);
     if (t) {
         *t = (ebb__table){
             .big.value = {.kind = EBB_KIND_BOOKKEEPING, .bytes = bytes, .ctx = m->owner}};

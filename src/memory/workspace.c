@@ -2,21 +2,17 @@
  * SPDX-License-Identifier: MIT */
 #include "memory/workspace.h"
 
+#include "base/size.h"
 #include "memory/reserve.h"
 
 typedef ebb__workspace_hole hole;
 enum { GRAIN = 64 };
 _Static_assert(sizeof(hole) <= GRAIN, "a hole lies in the bytes that are free");
 
-static size_t rounded(size_t bytes)
-{
-    return (bytes + GRAIN - 1) & ~(size_t)(GRAIN - 1);
-}
-
 static void *take(void *user, size_t bytes, size_t alignment)
 {
     ebb__workspace *w = user;
-    size_t need = rounded(bytes);
+    size_t need = ebb__round_64(bytes);
     if (need < bytes || alignment > GRAIN) return NULL;
     for (hole **at = &w->holes; *at; at = &(*at)->next) {
         hole *h = *at;
@@ -49,7 +45,7 @@ static void give(void *user, void *p, size_t bytes)
         before = *at;
         at = &before->next;
     }
-    *h = (hole){*at, rounded(bytes)};
+    *h = (hole){*at, ebb__round_64(bytes)};
     *at = h;
     join(h);
     if (before) join(before);
@@ -58,7 +54,7 @@ static void give(void *user, void *p, size_t bytes)
 bool ebb__workspace_make(ebb__workspace *w, ebb_context *ctx, size_t bytes)
 {
     *w = (ebb__workspace){0};
-    size_t all = rounded(bytes);
+    size_t all = ebb__round_64(bytes);
     w->table = ebb__notes_make(ctx, all, true);
     if (!w->table) return false;
     w->holes = ebb__notes_at(w->table);

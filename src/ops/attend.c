@@ -8,6 +8,7 @@
 #include "ops/attend.h"
 
 #include "base/philox.h"
+#include "base/size.h"
 #include "ops/dropout.h"
 #include "ops/gemm.h"
 #include "ops/kernels/clones.h"
@@ -191,11 +192,6 @@ static attend_work work_of(const ebb__call *c, const attend_places *at)
     return w;
 }
 
-static size_t round_up(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
 /* Per thread: tiles, and packing for the largest product that is made of them. */
 static void plan_scratch(attend_work *w, int n_tiles)
 {
@@ -208,7 +204,7 @@ static void plan_scratch(attend_work *w, int n_tiles)
         most = bytes > most ? bytes : most;
     }
     w->tile_bytes = (size_t)n_tiles * ATTEND_ROWS * ATTEND_COLS * element;
-    w->each_bytes = w->tile_bytes + round_up(most);
+    w->each_bytes = w->tile_bytes + ebb__round_64(most);
 }
 
 static int64_t row_tiles(const attend_work *w)
