@@ -4,8 +4,8 @@
  * (parameters, optimizer state, data, bookkeeping) and the gradients in their slots. A budget at r
  * is pinned + r (P - pinned).
  *
- * Rows: slowdown of a step at r against the same step without a budget (median of pairs that
- * take turns; of the sums where steps differ), after steps enough to learn from; of it, what
+ * Rows: slowdown of a step at r against the same step without a budget (median of two pairs
+ * with, without, without, with; of the sums where steps differ), after steps enough to learn from; of it, what
  * operations run again take (measured) and what moves take (bytes moved at the machine's own
  * speed); the first step against a first step; bytes in use at most over the budget; the smallest r
  * at which training gets through, and gets through in twice the time; segments of sqrt(n) blocks as
@@ -25,9 +25,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { WARM = 5, MOST_WARM = 40, FEW_PAIRS = 3, MOST_PAIRS = 9, N_THREADS = 2 };
+enum { WARM = 5, MOST_WARM = 80, FEW_PAIRS = 2, MOST_PAIRS = 14, N_THREADS = 2 };
 
-static const double WARM_SECONDS = 2.5, PAIR_SECONDS = 3.5; /* where steps are short */
+static const double WARM_SECONDS = 1.5, PAIR_SECONDS = 3.5; /* where steps are short */
 static const double MODEL_SECONDS = 110;
 static bool is_quick, has_failed;
 static double move_seconds_per_byte;
@@ -180,7 +180,8 @@ typedef struct measured {
     int n_pairs;
 } measured;
 
-/* The same step in both, the order changing. */
+/* The same step in both. Whichever follows the other finds its data out of the caches: two pairs
+ * that follow each other have one of either. */
 static ebb_status pair_run(double *with, double *without, base *b, zoo_run *run, int i)
 {
     b->run.step = run->step;
@@ -192,20 +193,20 @@ static ebb_status pair_run(double *with, double *without, base *b, zoo_run *run,
 
 static ebb_status pairs_run(measured *out, base *b, zoo_run *run, int n)
 {
-    double ratio[MOST_PAIRS + 1], with = 0, without = 0, all = 0, all_without = 0;
+    double ratio[MOST_PAIRS / 2], with[2], without[2], all = 0, all_without = 0;
     ebb_room_stats before, after;
     ebb_room_stats_get(&before, run->ctx);
-    for (int i = 0; i < n; i++) {
-        EBB_TRY(pair_run(&with, &without, b, run, i));
-        ratio[i] = with / without;
-        all += with;
-        all_without += without;
+    for (int i = 0; i < n / 2; i++) {
+        for (int k = 0; k < 2; k++) EBB_TRY(pair_run(&with[k], &without[k], b, run, k));
+        ratio[i] = (with[0] + with[1]) / (without[0] + without[1]);
+        all += with[0] + with[1];
+        all_without += without[0] + without[1];
     }
     ebb_room_stats_get(&after, run->ctx);
-    qsort(ratio, (size_t)n, sizeof *ratio, bench_compare);
+    qsort(ratio, (size_t)n / 2, sizeof *ratio, bench_compare);
     out->n_pairs = n;
-    out->slowdown = b->model->begin ? all / all_without : ratio[n / 2];
-    out->spread = (ratio[n - 1] - ratio[0]) / out->slowdown;
+    out->slowdown = b->model->begin ? all / all_without : ratio[n / 4];
+    out->spread = (ratio[n / 2 - 1] - ratio[0]) / out->slowdown;
     out->recompute = (double)(after.recompute_ns - before.recompute_ns) * 1e-9 / all_without;
     out->moved = (double)(after.moved_bytes - before.moved_bytes) / n;
     out->moves = out->moved * n * move_seconds_per_byte / all_without;
@@ -214,25 +215,30 @@ static ebb_status pairs_run(measured *out, base *b, zoo_run *run, int n)
     return EBB_OK;
 }
 
-/* As many as the time allows; a multiple of what differs. */
+/* As many as the time allows, of both orders alike; a multiple of what differs. */
 static int pairs_of(const base *b, double step)
 {
-    int n = is_quick ? FEW_PAIRS : (int)(PAIR_SECONDS / (step + b->step));
+    int n = is_quick ? FEW_PAIRS : 2 * (int)(PAIR_SECONDS / (step + b->step) / 2);
     n = n < FEW_PAIRS ? FEW_PAIRS : n > MOST_PAIRS ? MOST_PAIRS : n;
     return b->model->begin && !is_quick ? 8 : n;
 }
 
-/* Steps to learn from. *out: the shortest. */
+/* Steps to learn from, until nothing was planned in as many as there are kinds of steps. *out: the
+ * shortest. */
 static ebb_status warm(double *out, const base *b, zoo_run *run, int most)
 {
     const double start = bench_now();
-    enum { TOO_LONG = 10 };
+    enum { TOO_LONG = 10, AT_REST = 8 };
+    ebb_room_stats now, planned = {0};
     double seconds;
     *out = (double)INFINITY;
-    for (int i = 1; i < most; i++) {
+    for (int i = 1, last = 0; i < most; i++) {
         EBB_TRY(timed_step(&seconds, run));
+        ebb_room_stats_get(&now, run->ctx);
+        if (now.plan_ns != planned.plan_ns) last = i;
+        planned = now;
         *out = fmin(*out, seconds);
-        bool is_enough = i >= WARM && bench_now() - start > WARM_SECONDS;
+        bool is_enough = i >= last + AT_REST && bench_now() - start > WARM_SECONDS;
         if (is_enough || *out > TOO_LONG * b->step) break;
     }
     return EBB_OK;
@@ -244,7 +250,7 @@ static ebb_status measure_in(measured *out, base *b, zoo_run *run, int most_warm
     EBB_TRY(timed_step(&seconds, run));
     out->first = seconds / b->first;
     EBB_TRY(warm(&step, b, run, most_warm));
-    EBB_TRY(pairs_run(out, b, run, step > 10 * b->step ? 1 : pairs_of(b, step)));
+    EBB_TRY(pairs_run(out, b, run, step > 10 * b->step ? FEW_PAIRS : pairs_of(b, step)));
     ebb_stats s;
     ebb_stats_get(&s, run->ctx);
     out->high_water = (double)s.peak_bytes / (double)s.budget_bytes;
