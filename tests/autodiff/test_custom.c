@@ -372,6 +372,32 @@ static void a_rule_may_run_a_backward_or_fail(void **state)
     assert_float_equal(grad_item(x), 36, 1e-12);
 }
 
+static ebb_status work_then_refuse(ebb_vjp *v, const void *attr)
+{
+    (void)attr;
+    ebb_vjp_give(v, 0, ebb_mul(ebb_vjp_grad(v, 0), ebb_vjp_in(v, 0)));
+    return EBB_E_RANGE; /* without words of its own */
+}
+
+static void what_fails_after_a_rule_has_run_names_the_line_of_the_backward(void **state)
+{
+    EBB_SCOPE(scope);
+    const ebb_custom cube = {.name = "cube",
+                             .n_in = 1,
+                             .n_out = 1,
+                             .need = {EBB_NEED_IN(0)},
+                             .shape = like_first,
+                             .forward = cube_forward,
+                             .vjp = work_then_refuse};
+    char line[64];
+    ebb_tensor *x = leaf_scalar(*state, 2), *y;
+    assert_ok(ebb_apply(&y, &cube, &x, NULL));
+    snprintf(line, sizeof line, "test_custom.c:%d: ", __LINE__ + 1);
+    assert_int_equal(ebb_backward(y, NULL), EBB_E_RANGE);
+    assert_non_null(strstr(ebb_error_message(), line));
+    ebb_error_clear();
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -382,6 +408,7 @@ int main(void)
         T(the_last_input_may_be_a_list),
         T(what_may_be_made_again_is_and_the_rest_is_kept),
         T(a_rule_may_run_a_backward_or_fail),
+        T(what_fails_after_a_rule_has_run_names_the_line_of_the_backward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
