@@ -5,6 +5,7 @@
 #include "support/fixture.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- an optional input: y = a * x + b ------------------------------------------------------ */
