@@ -400,7 +400,7 @@ static ebb_status backward_walk(ebb__backward *b)
 {
     const ebb__backward_args *a = b->args;
     EBB_TRY(walk_check(b));
-    ebb__habit_weigh(b->ctx);
+    ebb__habit_weigh(b->ctx, b->walk.n_nodes);
     EBB_TRY(totals_make(b));
     EBB_TRY(ebb__next_uses_set(b));
     ebb_scope scope =

@@ -1,6 +1,7 @@
 /* engine.c - the engine's part of a context.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/backward.h"
+#include "autodiff/in_budget.h"
 #include "autodiff/rerun.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ ebb_status ebb__engine_create(ebb_context *ctx)
     EBB_TRY(need(&e->sum_to, ctx, "sum_to"));
     EBB_TRY(need(&e->clone, ctx, "clone"));
     EBB_TRY(need(&e->cast, ctx, "cast"));
-    if (ctx->root == ctx) ebb__registry_set_run(ctx, ebb__run);
+    if (ctx->root == ctx) ebb__registry_set_run(ctx, ebb__run, ebb__goes_over);
     ebb__habit_begin(ctx);
     return EBB_OK;
 }

@@ -35,6 +35,7 @@ struct ebb__habit {
     _Atomic(const ebb__thread_token *) thread; /* NULL: of the first operation */
     atomic_bool busy, ended;
     bool pauses; /* its thread's */
+    bool dear;   /* what is given up costs more than it gains */
 };
 
 static uint64_t mix(uint64_t hash, uint64_t x)
@@ -179,7 +180,7 @@ void ebb__habit_op(const ebb__apply *a)
     for (int32_t i = 0; i < c->n_in; i++)
         if (a->slot[i]) read_note(h, a->slot[i]->storage->value, at);
     if (!made_note(h, a, at)) atomic_store(&h->ended, true);
-    bool same = at < h->before.n_ops && h->before.hash[at] == s->hash[at];
+    bool same = !h->dear && at < h->before.n_ops && h->before.hash[at] == s->hash[at];
     for (int32_t i = 0; i < c->n_in; i++)
         if (a->slot[i]) give_up(h, a->slot[i]->storage->value, at, same);
     leave(h);
@@ -221,21 +222,32 @@ void ebb__habit_begin(ebb_context *ctx)
     atomic_store(&ctx->engine->habit, h);
 }
 
-void ebb__habit_weigh(ebb_context *ctx)
+/* Does it pay to give up what operations made, and not only cost: are there bytes enough to an
+ * operation, and do updates not copy parameters for it? */
+static bool pays(const ebb_context *ctx, int64_t n_nodes)
 {
-    const size_t least = (size_t)1 << 20;
+    const size_t least = 512; /* a node and what learning notes of it take as much */
+    ebb_stats s = {0};
+    ebb__account_stats(&s, ctx->account);
+    size_t bytes = s.bytes[EBB_KIND_ACTIVATION];
+    return bytes >= least * (size_t)n_nodes &&
+           (bytes >= 2 * s.bytes[EBB_KIND_PARAMETER] || !ebb__memory_copies(ctx));
+}
+
+void ebb__habit_weigh(ebb_context *ctx, int64_t n_nodes)
+{
     if (ctx->engine->dry) return;
     ebb__habit *h = ebb__habit_of(ctx), *none = NULL;
     if (h && h->follow && enter(h)) {
         ebb__follow_turn(h->follow);
         leave(h);
     }
-    if (h || ebb__budget_gate(ctx)) return;
-    ebb_stats s = {0};
-    ebb__account_stats(&s, ctx->account);
-    size_t bytes = s.bytes[EBB_KIND_ACTIVATION];
-    /* A write to a parameter copies it for what was given up. */
-    if (bytes < least || bytes < 2 * s.bytes[EBB_KIND_PARAMETER]) return;
+    if (ebb__budget_gate(ctx)) return;
+    if (h && !h->dear && ebb__memory_copies(ctx) && enter(h)) {
+        h->dear = !pays(ctx, n_nodes);
+        leave(h);
+    }
+    if (h || !pays(ctx, n_nodes)) return;
     h = habit_make(ctx);
     if (!h) return;
     h->thread = ebb__thread_self();

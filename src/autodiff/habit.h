@@ -16,9 +16,9 @@ void ebb__habit_end(ebb_context *ctx);
 void ebb__habit_op(const struct ebb__apply *a);
 /* The user reads or maps the value's bytes. */
 void ebb__habit_read(ebb__habit *h, ebb__value *v);
-/* Before a backward. Without a budget: is there so much to give up that learning pays? Then it
- * begins. */
-void ebb__habit_weigh(ebb_context *ctx);
+/* Before a backward through so many nodes. Without a budget: is there so much to give up that
+ * learning pays? Then it begins. */
+void ebb__habit_weigh(ebb_context *ctx, int64_t n_nodes);
 /* A backward that used its graph up has succeeded: a step ends. */
 void ebb__habit_step(ebb_context *ctx);
 

@@ -15,6 +15,11 @@ ebb_status ebb__compute_in_budget(ebb__apply *a);
 ebb_kind ebb__result_kind(const ebb__call *c, int32_t k);
 /* Where the operands lie now. */
 void ebb__operands_resolve(ebb__apply *a);
+/* Of input i, for messages. */
+const char *ebb__argument_name(const ebb_op *op, int32_t i);
+/* writes.c: checks what it writes, and lets it be written. Afterwards c->over says where. */
+ebb_status ebb__writes_prepare(ebb__apply *a);
+bool ebb__goes_over(const ebb_op *op, ebb_tensor *const *in);
 ebb_status ebb__kernel_run(ebb__apply *a);
 
 #endif

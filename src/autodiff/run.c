@@ -64,7 +64,7 @@ ebb_status ebb__context_usable(const ebb_context *ctx)
     return EBB_OK;
 }
 
-static const char *argument_name(const ebb_op *op, int32_t i)
+const char *ebb__argument_name(const ebb_op *op, int32_t i)
 {
     const char *name = op->arg[i < op->n_in ? i : op->n_in - 1];
     return name ? name : "x";
@@ -80,7 +80,7 @@ static ebb_status operand_special(ebb__apply *a, ebb_tensor *t, int32_t i)
 {
     ebb__call *c = &a->call;
     if (t != EBB_NONE || !may_be_absent(c->op, i)) {
-        ebb__slot_refuse(t, c->op->name, argument_name(c->op, i));
+        ebb__slot_refuse(t, c->op->name, ebb__argument_name(c->op, i));
         return ebb_error_status();
     }
     a->slot[i] = NULL;
@@ -206,32 +206,6 @@ ebb_status ebb__kernel_run(ebb__apply *a)
     return a->override ? a->override->forward(c, a->backend) : c->op->forward(c);
 }
 
-/* An operation that writes its inputs: never on history, nor on a leaf while recording. */
-static ebb_status writes_prepare(ebb__apply *a)
-{
-    ebb__call *c = &a->call;
-    for (int32_t i = 0; i < c->n_in; i++) {
-        if (!(c->op->writes >> i & 1) || !a->slot[i]) continue;
-        ebb__slot *s = a->slot[i];
-        if (s->node && (!s->is_leaf || ebb__scope_records()))
-            return ebb__fail(
-                EBB_E_GRAPH, "%s would be written in place but %s", argument_name(c->op, i),
-                s->is_leaf ? "is a leaf and the scope records" : "carries history");
-        if (!s->layout->contiguous)
-            return ebb__fail(EBB_E_MISUSE,
-                             "%s would be written in place: it must be contiguous",
-                             argument_name(c->op, i));
-        for (int32_t j = 0; j < i; j++)
-            if (c->op->writes >> j & 1 && a->slot[j] && a->slot[j]->storage == s->storage)
-                return ebb__fail(EBB_E_MISUSE,
-                                 "%s and %s would both be written and share bytes",
-                                 argument_name(c->op, j), argument_name(c->op, i));
-        if (!ebb__is_dry(c->ctx))
-            EBB_TRY(ebb__storage_write(s->storage, c->op->name, ebb__restore));
-    }
-    return EBB_OK;
-}
-
 static void made_drop(ebb__apply *a, int32_t n)
 {
     for (int32_t k = 0; k < n; k++)
@@ -338,11 +312,14 @@ static ebb_status apply_kernel(ebb__apply *a, ebb_tensor **out)
 {
     ebb__call *c = &a->call;
     EBB_TRY(c->op->flags & EBB_OP_VALUE_SHAPE ? shapes_of_values(a) : shapes_resolve(a));
-    if (c->op->writes) EBB_TRY(writes_prepare(a));
+    if (c->op->writes) EBB_TRY(ebb__writes_prepare(a));
     EBB_TRY(compute(a));
     if (c->ctx->engine->trace) ebb__trace_op(a);
     if (c->n_out + c->n_aux == 0) {
         if (ebb__habit_of(c->ctx)) ebb__habit_op(a);
+        if (c->over)
+            ebb__storage_exchange(a->slot[0]->storage, a->slot[1]->storage,
+                                  ebb__view_bytes(&c->in[0]));
         return EBB_OK;
     }
     int32_t n = c->n_out + c->n_aux;

@@ -114,6 +114,7 @@ struct ebb__memory {
     uint64_t n_evictions_before;        /* the end of the last step */
     bool follows;                       /* who sets next uses sets all of them */
     bool policy_is_fixed;
+    atomic_bool copies; /* a write has copied a parameter for what was given up */
     atomic_uint n_maps; /* by users, of values of this memory */
     uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
     double recompute_cost;

@@ -99,6 +99,8 @@ size_t ebb__notes_bytes(const ebb_context *ctx);       /* of all of them */
 /* The same for one thing that is small, and lasts. */
 void *ebb__notes_alloc(ebb_context *ctx, size_t bytes);
 void ebb__notes_free(ebb_context *ctx, void *p, size_t bytes);
+/* A write has copied a parameter of the memory for what was given up. */
+bool ebb__memory_copies(const ebb_context *ctx);
 /* The context whose memory ctx uses, and its budget. */
 ebb_context *ebb__memory_owner(const ebb_context *ctx);
 size_t ebb__memory_budget(const ebb_context *ctx);

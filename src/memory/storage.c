@@ -214,6 +214,7 @@ static bool copy_over(ebb__memory *m, ebb__storage *s)
     ebb__value_unpin(fresh);
     ebb__value_unpin(old);
     if (ebb__big_of(old)->kept) ebb__value_note_kept(fresh);
+    if (old->kind == EBB_KIND_PARAMETER) atomic_store(&m->copies, true);
     ebb__value_set_kind(old, EBB_KIND_TEMPORARY);
     ebb__memory_enter(m);
     s->version++;
@@ -221,6 +222,40 @@ static bool copy_over(ebb__memory *m, ebb__storage *s)
     ebb__use_drop(m, old);
     ebb__memory_leave(m);
     return true;
+}
+
+bool ebb__memory_copies(const ebb_context *ctx)
+{
+    return atomic_load_explicit(&ctx->memory->copies, memory_order_relaxed);
+}
+
+bool ebb__storage_may_exchange(const ebb__storage *s, const ebb__storage *own)
+{
+    ebb__value *v = s->value, *w = own->value;
+    if (v->tiny || w->tiny || v->ctx != w->ctx || v->bytes != w->bytes) return false;
+    if (v->external || w->external || atomic_load(&s->n_maps) || atomic_load(&own->n_maps))
+        return false;
+    ebb__memory *m = v->ctx->memory;
+    ebb__memory_enter(m);
+    bool may = ebb__value_has_bytes(v) && ebb__value_has_bytes(w) && !ebb__recipe_of(v) &&
+               !atomic_load(&v->saves) && !atomic_load(&ebb__big_of(v)->n_needs) &&
+               ebb__value_unseen(w) && dependent_find(v);
+    ebb__memory_leave_unchanged(m);
+    return may;
+}
+
+void ebb__storage_exchange(ebb__storage *s, ebb__storage *own, size_t bytes)
+{
+    ebb__value *old = s->value, *fresh = own->value;
+    ebb__memory *m = old->ctx->memory;
+    ebb__memory_enter(m);
+    memcpy((char *)fresh->data + bytes, (char *)old->data + bytes, old->bytes - bytes);
+    ebb__memory_leave_unchanged(m);
+    if (ebb__big_of(old)->kept) ebb__value_note_kept(fresh);
+    ebb__value_set_born(fresh, 0);
+    ebb__value_set_kind(fresh, old->kind);
+    ebb__value_set_kind(old, EBB_KIND_TEMPORARY);
+    ebb__storage_swap(s, own);
 }
 
 /* Somebody could miss it. */

@@ -228,6 +228,11 @@ ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
 /* Two storages of equal size exchange resident sources, of which only the first may be known to
  * others: saves and recipes keep what they have, mapped bytes stay with their storage. */
 void ebb__storage_swap(ebb__storage *s, ebb__storage *own);
+/* Is there something dropped that needs what s holds, but no save of it, and does nobody know the
+ * value of `own`, of equal size: may what is to be written to s be put there? */
+bool ebb__storage_may_exchange(const ebb__storage *s, const ebb__storage *own);
+/* It is there, so many bytes: s gets that value and what follows the bytes; own the old one. */
+void ebb__storage_exchange(ebb__storage *s, ebb__storage *own, size_t bytes);
 
 /* ---- records ----------------------------------------------------------------------------- */
 /* A record with one ref, all in[] and out[] NULL, tail uninitialised, 8-byte aligned. */

@@ -60,6 +60,7 @@ struct ebb__call {
     uint64_t random_key, random_base; /* Philox key; first of ceil(n_random / 4) counters */
     int32_t n_threads;                /* the kernel may use */
     bool recompute;                   /* a stateful operation leaves its state alone */
+    bool over;                        /* EBB_OP_OVER: it writes in[1] instead of in[0] */
     bool records; /* a gradient is wanted: by-products will be kept (else they are temporary) */
     const void *plan; /* a backend's, chosen at plan time; NULL: reference kernel */
 };
@@ -94,6 +95,8 @@ enum ebb_op_flag {
                                      elementwise operation has it */
     EBB_OP_FLOATS = 1u << 17, /* with PROMOTES: whole numbers are taken as f32, as where `shape`
                                      is ebb__shape_floats */
+    EBB_OP_OVER = 1u << 18, /* writes input 0, f32 or f64; where its old content stays for others
+                               and input 1 is nobody else's, the kernel puts the new one there */
     EBB_OP_SHORT = 1u << 16   /* ebb_NAME leaves all options at their defaults, ebb_NAME_with
                                      takes them */
 };
@@ -283,9 +286,12 @@ const ebb__override *ebb__registry_plan(const ebb__registry *r, ebb__call *c, vo
 typedef ebb_status (*ebb__run_fn)(ebb_context *ctx, const ebb_op *op, const void *attr,
                                   int32_t n_in, ebb_tensor *const *in, int32_t n_out,
                                   ebb_tensor **out);
-void ebb__registry_set_run(ebb_context *root, ebb__run_fn run);
+typedef bool (*ebb__over_fn)(const ebb_op *op, ebb_tensor *const *in);
+void ebb__registry_set_run(ebb_context *root, ebb__run_fn run, ebb__over_fn over);
 /* By name, from a context; NULL where there is none. */
 const ebb_op *ebb__op_find(const ebb_context *ctx, const char *name);
+/* Would the kernel find its input 0 left as it is, see EBB_OP_OVER: then the write asks for nothing. */
+bool ebb__op_goes_over(ebb_context *ctx, const ebb_op *op, ebb_tensor *const *in);
 ebb_status ebb__op_run(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
                        ebb_tensor *const *in, int32_t n_out, ebb_tensor **out);
 

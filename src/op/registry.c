@@ -15,6 +15,7 @@ struct ebb__registry {
     const ebb_op *const *table;
     int32_t n;
     ebb__run_fn run;
+    ebb__over_fn over;
     int32_t n_backends;
     struct {
         const ebb__backend *backend;
@@ -126,9 +127,15 @@ const ebb__override *ebb__registry_plan(const ebb__registry *r, ebb__call *c, vo
     return &half;
 }
 
-void ebb__registry_set_run(ebb_context *root, ebb__run_fn run)
+void ebb__registry_set_run(ebb_context *root, ebb__run_fn run, ebb__over_fn over)
 {
     root->registry->run = run;
+    root->registry->over = over;
+}
+
+bool ebb__op_goes_over(ebb_context *ctx, const ebb_op *op, ebb_tensor *const *in)
+{
+    return ctx->registry->over(op, in);
 }
 
 ebb_status ebb__op_run(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,

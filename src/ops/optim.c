@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 enum { OPTIM_GRAIN = 16384 };
 
@@ -43,8 +44,8 @@ static const ebb_attr_spec adam_attrs[] = {
 typedef struct optim_work {
     const void *attr;
     ebb_dtype dtype;
-    void *p;
-    const void *g;
+    bool over; /* the result takes g's place */
+    void *p, *g;
     void *state[2];
 } optim_work;
 
@@ -63,25 +64,63 @@ static ebb_status optim_shape(ebb__call *c)
 
 static ebb_status optim_run(const ebb__call *c, ebb__range_fn fn)
 {
-    optim_work w = {c->attr, c->in[0].dtype, c->in[0].data, c->in[1].data, {NULL, NULL}};
+    optim_work w = {c->attr,       c->in[0].dtype, c->over,
+                    c->in[0].data, c->in[1].data,  {NULL, NULL}};
     for (int32_t i = 2; i < c->n_in; i++)
         w.state[i - 2] = ebb__given(c, i) ? c->in[i].data : NULL;
     ebb__parallel(c->n_threads, ebb__n_elems(&c->in[0].shape), OPTIM_GRAIN, fn, &w);
     return EBB_OK;
 }
 
+/* The parameter stays, its update takes the gradient's place: the same arithmetic, on pieces of a
+ * copy that stays in the cache. */
+static void range_over(const optim_work *w, int64_t lo, int64_t hi,
+                       void (*range)(const optim_work *w, int64_t lo, int64_t hi))
+{
+    enum { PIECE = 4096 };
+    _Alignas(64) char piece[PIECE];
+    const size_t size = ebb__dtype_size(w->dtype);
+    const int64_t most = (int64_t)(PIECE / size);
+    for (int64_t at = lo; at < hi; at += most) {
+        const int64_t n = hi - at < most ? hi - at : most;
+        const size_t from = (size_t)at * size, bytes = (size_t)n * size;
+        optim_work part = {w->attr, w->dtype, false, piece, (char *)w->g + from, {NULL, NULL}};
+        for (int k = 0; k < 2; k++)
+            if (w->state[k]) part.state[k] = (char *)w->state[k] + from;
+        memcpy(piece, (char *)w->p + from, bytes);
+        range(&part, 0, n);
+        memcpy((char *)w->g + from, piece, bytes);
+    }
+}
+
+static void sgd_in_place(const optim_work *w, int64_t lo, int64_t hi)
+{
+    EBB_BY_DTYPE(w->dtype, sgd_range, w, lo, hi);
+}
+
+static void adam_in_place(const optim_work *w, int64_t lo, int64_t hi)
+{
+    EBB_BY_DTYPE(w->dtype, adam_range, w, lo, hi);
+}
+
 static void sgd_piece(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
     (void)part;
     const optim_work *w = arg;
-    EBB_BY_DTYPE(w->dtype, sgd_range, w, lo, hi);
+    if (w->over)
+        range_over(w, lo, hi, sgd_in_place);
+    else
+        sgd_in_place(w, lo, hi);
 }
 
 static void adam_piece(const void *arg, int64_t lo, int64_t hi, int32_t part)
 {
     (void)part;
     const optim_work *w = arg;
-    EBB_BY_DTYPE(w->dtype, adam_range, w, lo, hi);
+    if (w->over)
+        range_over(w, lo, hi, adam_in_place);
+    else
+        adam_in_place(w, lo, hi);
 }
 
 static ebb_status sgd_step_forward(const ebb__call *c)
@@ -111,7 +150,7 @@ const ebb_op ebb__op_sgd_step = {
     .arg = {"param", "grad", "momentum"},
     .attr_bytes = sizeof(sgd_attr),
     .attrs = sgd_attrs,
-    .flags = EBB_OP_PRIVATE | EBB_OP_STATEFUL,
+    .flags = EBB_OP_PRIVATE | EBB_OP_STATEFUL | EBB_OP_OVER,
     .writes = 1u << 0 | 1u << 2,
     .bound = EBB_BOUND_MEMORY,
     .shape = optim_shape,
@@ -132,7 +171,7 @@ const ebb_op ebb__op_adam_step = {
     .arg = {"param", "grad", "m", "v"},
     .attr_bytes = sizeof(adam_attr),
     .attrs = adam_attrs,
-    .flags = EBB_OP_PRIVATE | EBB_OP_STATEFUL,
+    .flags = EBB_OP_PRIVATE | EBB_OP_STATEFUL | EBB_OP_OVER,
     .writes = 1u << 0 | 1u << 2 | 1u << 3,
     .bound = EBB_BOUND_MEMORY,
     .shape = adam_step_shape,

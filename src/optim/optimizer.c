@@ -281,7 +281,8 @@ static ebb_status prepare(ebb_optimizer *opt)
     for (int64_t i = 0; i < opt->n_slots; i++) {
         const ebb__optim_slot *s = &opt->slots[i];
         if (!s->grad) continue;
-        EBB_TRY(make_writable(s->param));
+        if (!ebb__op_goes_over(opt->ctx, opt->update, (ebb_tensor *[]){s->param, s->grad}))
+            EBB_TRY(make_writable(s->param));
         for (int32_t k = 0; k < opt->n_states; k++) EBB_TRY(make_writable(s->state[k]));
     }
     return EBB_OK;
@@ -298,7 +299,9 @@ static ebb_status update(ebb_optimizer *opt, ebb__optim_slot *s)
         EBB_TRY(ebb__optim_set(attr, opt->update, "step", (double)(s->n_steps + 1)));
     EBB_TRY(ebb__op_run(opt->ctx, opt->update, attr, opt->update->n_in, in, 0, NULL));
     if (!ebb_is_dry_run(opt->ctx)) s->n_steps++;
-    return EBB_OK;
+    /* Used up: what it holds may be the parameter's old content. */
+    ebb_replace(&s->grad, NULL);
+    return ebb_clear_grad(s->param);
 }
 
 static ebb_status step(ebb_optimizer *opt)
