@@ -95,9 +95,10 @@ enum ebb_op_flag {
                                      elementwise operation has it */
     EBB_OP_FLOATS = 1u << 17, /* with PROMOTES: whole numbers are taken as f32, as where `shape`
                                      is ebb__shape_floats */
-    EBB_OP_OVER = 1u << 18, /* writes input 0, f32 or f64; where its old content stays for others
+    EBB_OP_OVER =
+        1u << 18, /* writes input 0, f32 or f64; where its old content stays for others
                                and input 1 is nobody else's, the kernel puts the new one there */
-    EBB_OP_SHORT = 1u << 16   /* ebb_NAME leaves all options at their defaults, ebb_NAME_with
+    EBB_OP_SHORT = 1u << 16 /* ebb_NAME leaves all options at their defaults, ebb_NAME_with
                                      takes them */
 };
 
