@@ -252,7 +252,10 @@ void ebb__storage_exchange(ebb__storage *s, ebb__storage *own, size_t bytes)
     memcpy((char *)fresh->data + bytes, (char *)old->data + bytes, old->bytes - bytes);
     ebb__memory_leave_unchanged(m);
     if (ebb__big_of(old)->kept) ebb__value_note_kept(fresh);
-    ebb__value_set_born(fresh, 0);
+    /* who learns from steps sees what a write in place would be */
+    const uint64_t born = ebb__value_born(fresh);
+    ebb__value_set_born(fresh, ebb__value_born(old));
+    ebb__value_set_born(old, born);
     ebb__value_set_kind(fresh, old->kind);
     ebb__value_set_kind(old, EBB_KIND_TEMPORARY);
     ebb__storage_swap(s, own);
