@@ -95,8 +95,9 @@ EBB_API void ebb_trim(ebb_context *ctx);
  * needed_bytes      what must be there at once, by kind, all that cannot be given up included
  * held_by_user_bytes   in memory and taken beyond scopes, parameters included
  * lower_bound_bytes no budget below this serves what was run so far and this
- * smallest_known_bytes  what would do for steps like the last, as found between steps; else what
- *                      the last backward that succeeded has used at most
+ * smallest_known_bytes  what would do for steps like the last, as found between steps; else, from the
+ *                      second backward that succeeded on, what has served until then: the budget or,
+ *                      where no value was given up yet, what was used at most
  * holder            the open scopes that hold most, by name and line */
 typedef struct ebb_budget_report {
     size_t needed_bytes, budget_bytes, needed_by_kind[EBB_KIND_MAX], held_by_user_bytes,

@@ -46,9 +46,10 @@ const ebb__account *ebb__account_tight(const ebb__account *a, size_t bytes);
 /* 0: none. */
 size_t ebb__account_budget(const ebb__account *a);
 /* Of its budget, under the mutex of the memory that it is charged for: the largest working set of
- * what was run, and what the last step did with. */
+ * what was run, and what has served for all steps so far. */
 typedef struct ebb__budget_notes {
     size_t lower_bound, served;
+    uint64_t n_backwards;
 } ebb__budget_notes;
 ebb__budget_notes *ebb__account_notes(const ebb__account *a);
 /* E_BUDGET, nothing charged, where `bytes` more of `kind` would not fit. */

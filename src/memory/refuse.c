@@ -43,7 +43,7 @@ static void held_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m, const ebb__ac
         out[k] = held.bytes[k] > evictable[k] ? held.bytes[k] - evictable[k] : 0;
 }
 
-/* "; iter (train.c:40) holds 400000; no budget below 900000 serves; the last step did with 850000" */
+/* "; iter (train.c:40) holds 400000; no budget below 900000 serves; 850000 has served so far" */
 static void figures_text(char *buffer, size_t size, const ebb_budget_report *r)
 {
     size_t n = 0;
@@ -59,7 +59,7 @@ static void figures_text(char *buffer, size_t size, const ebb_budget_report *r)
         n += (size_t)snprintf(buffer + n, size - n, "; no budget below %zu serves",
                               r->lower_bound_bytes);
     if (r->smallest_known_bytes)
-        snprintf(buffer + n, size - n, "; the last step did with %zu", r->smallest_known_bytes);
+        snprintf(buffer + n, size - n, "; %zu has served so far", r->smallest_known_bytes);
 }
 
 /* Under the mutex. */
@@ -190,7 +190,12 @@ void ebb__memory_step_done(ebb_context *ctx)
         ebb_stats s = {0};
         ebb__account_stats(&s, c->account);
         ebb__memory_enter(m);
-        ebb__account_notes(c->account)->served = s.peak_bytes;
+        /* What was used at most would not do as a budget where values were given up: room is made,
+         * and steps are learned, by what the budget is. */
+        const size_t bytes = m->n_evictions ? s.budget_bytes : s.peak_bytes;
+        ebb__budget_notes *notes = ebb__account_notes(c->account);
+        /* the first backward says nothing of the update that comes after it */
+        if (notes->n_backwards++ > 0 && bytes > notes->served) notes->served = bytes;
         ebb__memory_leave_unchanged(m);
     }
 }

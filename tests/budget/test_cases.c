@@ -115,7 +115,7 @@ static void figures_add_up_and_are_said(const ebb_budget_report *r, size_t budge
     assert_true(r->needed_bytes > budget);
     snprintf(text, sizeof text, "no budget below %zu serves", r->lower_bound_bytes);
     if (r->lower_bound_bytes) assert_non_null(strstr(ebb_error_message(), text));
-    snprintf(text, sizeof text, "the last step did with %zu", r->smallest_known_bytes);
+    snprintf(text, sizeof text, "%zu has served so far", r->smallest_known_bytes);
     if (r->smallest_known_bytes) assert_non_null(strstr(ebb_error_message(), text));
     if (!r->holder[0].file) return;
     snprintf(text, sizeof text, "%s (test_cases.c:%d) holds %zu", r->holder[0].scope,
