@@ -19,7 +19,8 @@ enum {
     BYTES_PER_ITEM = 400, /* of the work, for an operation or a val: always enough */
     LEAST_PER_ITEM = 225, /* may do, where there is no more */
     LITTLE = 32,          /* kept: at most this part of the budget */
-    SLACK = 96,           /* of the budget, not planned with */
+    SLACK = 256,          /* of what can come and go, not planned with */
+    SLACK_BESIDE = 16,    /* the same of what is beside the values */
     FEW_RUNS = 6,         /* worth the while, where nothing is kept; before a smallest budget */
     STEPS_AT_ONCE = 64,   /* simulated between two looks at the clock */
     MANY_RUNS = 24,       /* where nothing is kept: no more */
@@ -43,11 +44,22 @@ static bool is_kept(const ebb_context *ctx, const ebb__tape *t)
     return work_bytes(t, BYTES_PER_ITEM) <= ebb__memory_budget(ctx) / LITTLE;
 }
 
-/* A little less than there is: bookkeeping is not the same in each step, and where the plan does
- * not do, all that is needed for a choice is made. */
+/* Of what is there to the step's end. */
+static uint64_t kept_bytes(const ebb__tape *t)
+{
+    uint64_t n = 0;
+    for (uint32_t v = 0; v < t->n_vals; v++)
+        n += t->left[v] >= t->n_ops ? ebb__tape_bytes(t, v) : 0;
+    return n;
+}
+
+/* A little less than there is: bookkeeping is not the same in each step, and where what comes and
+ * goes fills all, much is moved; where the plan does not do, all that is needed for a choice is made. */
 static uint64_t room_of(const ebb_context *ctx, const ebb__learned *l)
 {
-    uint64_t budget = ebb__memory_budget(ctx), beside = l->outside + budget / SLACK;
+    uint64_t budget = ebb__memory_budget(ctx), kept = kept_bytes(&l->tape);
+    uint64_t beside = l->outside + l->outside / SLACK_BESIDE;
+    if (budget > beside + kept) beside += (budget - beside - kept) / SLACK;
     return budget > beside ? budget - beside : 0;
 }
 

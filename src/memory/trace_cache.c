@@ -386,10 +386,16 @@ static double choosing(const ebb__learned *l)
     return l->tape.time / 64;
 }
 
-/* The plan has come out as simulated, where the other ways were among the candidates. */
+/* The plan has come out as simulated, and no other way that was tried is cheaper: the choices of a
+ * program have room that no plan counts on. */
 static bool is_as_planned(const ebb__learned *l)
 {
-    return l->plan && l->extra[EBB__HOW_PLANNED] <= l->plan->cost - l->tape.time + choosing(l);
+    if (!l->plan) return false;
+    double simulated = l->plan->cost - l->tape.time, planned = l->extra[EBB__HOW_PLANNED];
+    double known = l->extra[EBB__HOW_KNOWN], alone = l->extra[EBB__HOW_ALONE];
+    if (planned > simulated + choosing(l)) return false;
+    double most = (planned >= 0 ? planned : simulated) - choosing(l);
+    return (known < 0 || known >= most) && (alone < 0 || alone >= most);
 }
 
 ebb__how ebb__learned_how(const ebb__learned *l)
