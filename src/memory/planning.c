@@ -17,7 +17,7 @@ static const double share = 0.02, share_at_once = 0.2, most_credit_ns = 1e9, in_
 
 enum {
     BYTES_PER_ITEM = 400, /* of the work, for an operation or a val: always enough */
-    LEAST_PER_ITEM = 225, /* may do, where there is no more */
+    LEAST_PER_ITEM = 190, /* may do, where there is no more */
     LITTLE = 32,          /* kept: at most this part of the budget */
     SLACK = 256,          /* of what can come and go, not planned with */
     SLACK_BESIDE = 16,    /* the same of what is beside the values */
