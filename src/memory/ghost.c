@@ -20,10 +20,11 @@
 
 enum { NONE = UINT32_MAX, RELAX_MAX = 256 }; /* of one step: where recipes cost nothing */
 
-typedef struct ghost {
+typedef struct ebb__ghost {
     const ebb__program *p;
-    const ebb__ghost_options *o;
-    ebb__policy policy;
+    ebb__ghost_options options;
+    const ebb__ghost_options *o; /* these */
+    size_t bytes;                /* with its tables */
     ebb__ghost_result r;
     ebb__ledger *l;
     uint32_t *id;    /* vals: their number in the ledger */
@@ -40,7 +41,8 @@ typedef struct ghost {
     uint32_t *again_first, *again_next; /* steps: the first val to make again there; vals: the
                                          * next; NONE */
     uint32_t n_kept, n_stack, n_relaxed, stamp, step;
-    double limit, fuel;
+    double most_extra, extra; /* cost of what is run again: of all of it, so far */
+    double fuel;
     uint64_t n_runs; /* that may come yet */
     bool is_protected, is_known;
     bool has_run; /* the step at hand */
@@ -55,7 +57,7 @@ static double axis_at(const ghost *g, uint32_t step)
 /* ---- locks and room -------------------------------------------------------------------------------- */
 static void event_tell(const ghost *g, uint32_t val, bool again)
 {
-    const ebb__ghost_event e = {g->step, val, again, g->has_run};
+    const ebb__ghost_event e = {g->step, val & (UINT32_MAX >> 2), again, g->has_run};
     if (g->o->happened) g->o->happened(g->o->user, &e);
 }
 
@@ -149,10 +151,12 @@ static void place(ghost *g, uint32_t step, bool is_again)
     }
 }
 
-static bool spend(ghost *g, double cost)
+/* What is beyond the limit once all steps have run is beyond it now. */
+static bool spend_again(ghost *g, double cost)
 {
     g->r.cost += cost;
-    if (g->r.cost <= g->limit) return true;
+    g->extra += cost;
+    if (g->extra <= g->most_extra) return true;
     g->r.end = EBB__GHOST_LIMIT;
     return false;
 }
@@ -211,7 +215,7 @@ static bool rerun(ghost *g, uint32_t val)
     uint64_t need = 0;
     for (uint32_t k = 0; k < p->steps[step].n_out; k++) need += p->bytes[out[k]];
     double cost = p->steps[step].cost;
-    if (!reserve(g, need) || !spend(g, cost)) return false;
+    if (!reserve(g, need) || !spend_again(g, cost)) return false;
     event_tell(g, val, true);
     g->r.n_rebuilt++;
     g->fuel -= cost;
@@ -367,7 +371,9 @@ static bool step_prepare(ghost *g)
     for (uint32_t k = 0; k < s->n_out; k++) need += g->p->bytes[out[k]];
     if (g->n_kept) keep_end(g);
     for (uint32_t i = 0; i < s->n_in; i++) next_set(g, in[i]);
-    return reserve(g, need) && spend(g, s->cost);
+    if (!reserve(g, need)) return false;
+    g->r.cost += s->cost;
+    return true;
 }
 
 static ebb_status step_run(ghost *g)
@@ -438,42 +444,84 @@ static void again_lists_make(ghost *g)
     }
 }
 
-static ebb_status run(ghost *g)
+static void tables_begin(ghost *g)
 {
     const ebb__program *p = g->p;
     for (uint32_t v = 0; v < p->n_vals; v++) g->nexts[v] = p->use[v];
     memset(g->val, 0xff, p->n_vals * sizeof *g->val);
     memset(g->held_by, 0xff, p->n_vals * sizeof *g->held_by);
     again_lists_make(g);
-    ebb__ledger_set_policy(g->l, &g->policy);
     g->moves.size = g->o->budget;
     g->moves.max = p->n_vals;
     if (!g->o->moves || !g->o->budget) g->moves.blocks = NULL;
-    g->limit = (g->o->limit > 0 ? g->o->limit : 8) * p->cost;
-    for (g->step = 0; g->step < p->n_steps && g->r.end == EBB__GHOST_DONE; g->step++) {
+}
+
+ebb_status ebb__ghost_begin(ebb__ghost **out, const ebb__program *p,
+                            const ebb__ghost_options *options)
+{
+    const ebb__policy none = {0};
+    const size_t own = (sizeof(ghost) + 15) / 16 * 16;
+    ghost init = {.p = p, .o = options};
+    init.bytes = own + tables(&init, NULL);
+    ghost *g = ebb__alloc(&p->allocator, init.bytes, 16);
+    *out = NULL;
+    if (!g) return ebb__fail(EBB_E_NOMEM, "no memory to simulate %u steps", p->n_steps);
+    memset(g, 0, init.bytes);
+    g->p = p;
+    g->bytes = init.bytes;
+    g->options = *options;
+    g->o = &g->options;
+    tables(g, (char *)g + own);
+    ebb_status s = ebb__ledger_create(&g->l, &p->allocator);
+    if (s != EBB_OK) {
+        ebb__free(&p->allocator, g, g->bytes);
+        return s;
+    }
+    tables_begin(g);
+    bool any = memcmp(&options->policy, &none, sizeof none) != 0;
+    ebb__ledger_set_policy(g->l, any ? &options->policy : &ebb__policy_next);
+    double limit = options->limit > 0 ? options->limit : 8;
+    g->most_extra = (limit - 1 + 1e-12) * p->cost;
+    if (g->most_extra < 0) g->r.end = EBB__GHOST_LIMIT;
+    *out = g;
+    return EBB_OK;
+}
+
+ebb_status ebb__ghost_go(bool *is_done, ebb__ghost *g, uint32_t steps)
+{
+    const uint32_t n = g->p->n_steps;
+    for (; steps && g->step < n && g->r.end == EBB__GHOST_DONE; g->step++, steps--) {
         EBB_TRY(step_run(g));
         g->r.step = g->step;
     }
+    *is_done = g->step == n || g->r.end != EBB__GHOST_DONE;
     return EBB_OK;
+}
+
+const ebb__ghost_result *ebb__ghost_so_far(const ebb__ghost *g)
+{
+    return &g->r;
+}
+
+void ebb__ghost_close(ebb__ghost *g)
+{
+    if (!g) return;
+    ebb__ledger_destroy(g->l);
+    ebb__free(&g->p->allocator, g, g->bytes);
 }
 
 ebb_status ebb__ghost_run(ebb__ghost_result *out, const ebb__program *p,
                           const ebb__ghost_options *options)
 {
-    ghost g = {.p = p, .o = options, .policy = options->policy};
-    const ebb__policy none = {0};
-    if (memcmp(&g.policy, &none, sizeof none) == 0) g.policy = ebb__policy_next;
-    size_t bytes = tables(&g, NULL) + 16;
-    void *block = ebb__alloc(&p->allocator, bytes, 16);
-    if (!block) return ebb__fail(EBB_E_NOMEM, "no memory to simulate %u steps", p->n_steps);
-    memset(block, 0, bytes);
-    tables(&g, block);
-    ebb_status s = ebb__ledger_create(&g.l, &p->allocator);
-    if (s == EBB_OK) s = run(&g);
-    ebb__ledger_destroy(g.l);
-    ebb__free(&p->allocator, block, bytes);
-    g.r.moved_bytes = g.moves.moved_bytes;
-    g.r.n_moves = g.moves.n_moves;
-    if (s == EBB_OK) *out = g.r;
+    ghost *g;
+    bool is_done;
+    EBB_TRY(ebb__ghost_begin(&g, p, options));
+    ebb_status s = ebb__ghost_go(&is_done, g, UINT32_MAX);
+    if (s == EBB_OK) {
+        *out = g->r;
+        out->moved_bytes = g->moves.moved_bytes;
+        out->n_moves = g->moves.n_moves;
+    }
+    ebb__ghost_close(g);
     return s;
 }

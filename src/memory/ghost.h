@@ -29,8 +29,8 @@ typedef enum ebb__act {
 
 /* What a run has done with a val: it was dropped, or made again. after: the step has run. */
 typedef struct ebb__ghost_event {
-    uint32_t step, val;
-    bool again, after;
+    uint32_t step;
+    uint32_t val : 30, again : 1, after : 1;
 } ebb__ghost_event;
 
 typedef struct ebb__ghost_options {
@@ -62,6 +62,14 @@ typedef struct ebb__ghost_result {
 /* Errors: E_NOMEM. That the budget does not do is a result. */
 ebb_status ebb__ghost_run(ebb__ghost_result *out, const ebb__program *p,
                           const ebb__ghost_options *options);
+/* The same bit by bit: what the options point to stays as it is until the end. */
+typedef struct ebb__ghost ebb__ghost;
+ebb_status ebb__ghost_begin(ebb__ghost **out, const ebb__program *p,
+                            const ebb__ghost_options *options);
+/* So many steps more; true: that was the last. Errors: E_NOMEM, there is only its close left. */
+ebb_status ebb__ghost_go(bool *is_done, ebb__ghost *g, uint32_t steps);
+const ebb__ghost_result *ebb__ghost_so_far(const ebb__ghost *g);
+void ebb__ghost_close(ebb__ghost *g); /* NULL is ignored */
 
 /* The same by the rules of DTR's simulator, for comparison with what was published: the
  * trace's tensors and views, eviction at the last release, copies for writes, no exact

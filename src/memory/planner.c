@@ -11,9 +11,15 @@
 #include "memory/chain.h"
 
 #include <string.h>
-#include <time.h>
 
-enum { PASSES = 300, PASSES_AT_ONCE = 20, WALK = 200, SMALL = 64 };
+enum {
+    PASSES = 300,
+    PASSES_AT_ONCE = 20,
+    STEPS_AT_ONCE = 64, /* simulated in a bit */
+    CHAINS = 3,
+    WALK = 200,
+    SMALL = 64
+};
 
 static const float bytes_powers[] = {1, 0.5F, 1.5F, 2, 3};
 static const float horizon_powers[] = {1, 0.5F, 0.25F, 2, 4};
@@ -47,13 +53,6 @@ enum {
 
 static const double UNFINISHED = 1e100;
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static size_t tables(ebb__planner *n, char *base)
 {
     size_t at = 0, vals = n->p->n_vals, links = n->p->n_links,
@@ -62,18 +61,15 @@ static size_t tables(ebb__planner *n, char *base)
         void *table;
         size_t bytes;
     } all[] = {
-        {&n->axis, axis},
+        {&n->now.axis, axis},
         {&n->best.axis, axis},
-        {&n->advice.weights, vals * sizeof(float)},
+        {&n->now.advice.weights, vals * sizeof(float)},
         {&n->walk.weights, vals * sizeof(float)},
         {&n->best.advice.weights, vals * sizeof(float)},
-        {&n->advice.again, vals * sizeof(uint32_t)},
+        {&n->now.advice.again, vals * sizeof(uint32_t)},
         {&n->walk.again, vals * sizeof(uint32_t)},
         {&n->best.advice.again, vals * sizeof(uint32_t)},
-        {&n->dropped, vals * sizeof(uint32_t)},
-        {&n->changed, vals * sizeof(uint32_t)},
-        {&n->seen, vals},
-        {&n->advice.early, links},
+        {&n->now.advice.early, links},
         {&n->walk.early, links},
         {&n->best.advice.early, links},
     };
@@ -102,28 +98,37 @@ ebb_status ebb__planner_create(ebb__planner *out, const ebb__program *p, uint64_
     return EBB_OK;
 }
 
+static void acts_free(ebb__planner *n, ebb__acts *a)
+{
+    ebb__free(&n->p->allocator, a->list, a->max * sizeof *a->list);
+    *a = (ebb__acts){0};
+}
+
 void ebb__planner_destroy(ebb__planner *n)
 {
     if (!n->block) return;
+    ebb__ghost_close(n->run);
+    acts_free(n, &n->acts);
+    acts_free(n, &n->now_acts);
     ebb__bound_destroy(&n->bound);
     ebb__free(&n->p->allocator, n->block, n->block_bytes);
     n->block = NULL;
 }
 
-static void options_make(ebb__ghost_options *out, const ebb__policy *policy, const double *axis,
-                         const ebb__advice *advice, uint64_t budget)
+void ebb__planner_resume(ebb__planner *n, uint32_t at, double cost)
 {
-    *out = (ebb__ghost_options){.budget = budget, .policy = *policy, .axis = axis};
-    if (!advice) return;
-    out->weight = advice->weights;
-    out->early = advice->early;
-    out->again = advice->again;
+    if (at) n->chain = CHAINS;
+    n->candidate = at;
+    n->best.result.cost = cost;
 }
 
 void ebb__plan_options(ebb__ghost_options *out, const ebb__plan *plan, uint64_t budget)
 {
-    options_make(out, &plan->policy, plan->axis, plan->is_advised ? &plan->advice : NULL,
-                 budget);
+    *out = (ebb__ghost_options){.budget = budget, .policy = plan->policy, .axis = plan->axis};
+    if (!plan->is_advised) return;
+    out->weight = plan->advice.weights;
+    out->early = plan->advice.early;
+    out->again = plan->advice.again;
 }
 
 static void advice_copy(const ebb__planner *n, ebb__advice *to, const ebb__advice *from)
@@ -141,42 +146,70 @@ static void advice_clear(const ebb__planner *n, ebb__advice *a)
 }
 
 /* ---- one candidate ----------------------------------------------------------------------- */
-static void note_dropped(void *user, const ebb__ghost_event *e)
+static bool acts_room(ebb__planner *n, ebb__acts *a)
 {
-    ebb__planner *n = user;
-    if (e->again || n->seen[e->val]) return;
-    n->seen[e->val] = 1;
-    n->changed[n->n_changed++] = e->val;
+    enum { LEAST = 64 };
+    if (a->n < a->max) return true;
+    ebb__acts more = {.n = a->n, .max = a->max ? a->max + a->max / 2 : LEAST};
+    more.list = ebb__alloc(&n->p->allocator, more.max * sizeof *more.list, 16);
+    if (!more.list) return false;
+    if (a->n) memcpy(more.list, a->list, a->n * sizeof *more.list);
+    acts_free(n, a);
+    *a = more;
+    return true;
 }
 
-/* Runs it, given up beyond `most` in cost; keeps it where it is cheaper than the best. *cost is more
- * than that of any run that gets through where it does not, and the more the earlier it ends. */
-static ebb_status attempt(double *cost, ebb__planner *n, const ebb__policy *policy, double mix,
-                          bool is_advised, double most)
+static void act_note(void *user, const ebb__ghost_event *e)
+{
+    ebb__planner *n = user;
+    if (n->is_short || !acts_room(n, &n->now_acts))
+        n->is_short = true;
+    else
+        n->now_acts.list[n->now_acts.n++] = *e;
+}
+
+/* Of n->now.axis and, where it is advised, n->now.advice; given up beyond `most` in cost. */
+static ebb_status attempt_begin(ebb__planner *n, const ebb__policy *policy, double mix,
+                                bool is_advised, double most)
 {
     double base = n->p->cost;
     ebb__ghost_options o;
-    options_make(&o, policy, n->axis, is_advised ? &n->advice : NULL, n->budget);
+    n->now.policy = *policy;
+    n->now.mix = mix;
+    n->now.is_advised = is_advised;
+    n->is_search = n->is_short = false;
+    n->now_acts.n = 0;
+    ebb__plan_options(&o, &n->now, n->budget);
     if (base > 0 && most < UNFINISHED) o.limit = most / base;
-    o.happened = note_dropped;
+    o.happened = act_note;
     o.user = n;
-    ebb__ghost_result r;
-    n->n_changed = 0;
-    memset(n->seen, 0, n->p->n_vals);
-    EBB_TRY(ebb__ghost_run(&r, n->p, &o));
+    return ebb__ghost_begin(&n->run, n->p, &o);
+}
+
+static void best_set(ebb__planner *n, const ebb__ghost_result *r)
+{
+    const ebb__acts acts = n->acts;
+    n->best.result = *r;
+    n->best.policy = n->now.policy;
+    n->best.mix = n->now.mix;
+    n->best.is_advised = n->now.is_advised;
+    memcpy(n->best.axis, n->now.axis, ((size_t)n->p->n_steps + 1) * sizeof *n->now.axis);
+    if (n->now.is_advised) advice_copy(n, &n->best.advice, &n->now.advice);
+    n->acts = n->now_acts;
+    n->now_acts = acts;
+}
+
+/* The run has ended; it is kept where it is cheaper than the best. Returns more than the cost of any run
+ * that gets through where it does not, and the more the earlier it ends. */
+static double attempt_end(ebb__planner *n)
+{
+    const ebb__ghost_result r = *ebb__ghost_so_far(n->run);
+    bool is_through = r.end == EBB__GHOST_DONE && !n->is_short;
+    ebb__ghost_close(n->run);
+    n->run = NULL;
     n->n_tried++;
-    bool is_through = r.end == EBB__GHOST_DONE;
-    *cost = is_through ? r.cost : UNFINISHED * (1 + n->p->n_steps - r.step);
-    if (!is_through || r.cost >= n->best.result.cost) return EBB_OK;
-    n->best.result = r;
-    n->best.policy = *policy;
-    n->best.mix = mix;
-    n->best.is_advised = is_advised;
-    memcpy(n->best.axis, n->axis, ((size_t)n->p->n_steps + 1) * sizeof *n->axis);
-    if (is_advised) advice_copy(n, &n->best.advice, &n->advice);
-    memcpy(n->dropped, n->changed, n->n_changed * sizeof *n->changed);
-    n->n_dropped = n->n_changed;
-    return EBB_OK;
+    if (is_through && r.cost < n->best.result.cost) best_set(n, &r);
+    return is_through ? r.cost : UNFINISHED * (1 + n->p->n_steps - r.step);
 }
 
 static ebb__policy candidate_of(double *mix, uint32_t i)
@@ -190,25 +223,21 @@ static ebb__policy candidate_of(double *mix, uint32_t i)
 
 static ebb_status portfolio(ebb__planner *n, uint32_t i)
 {
-    double mix, cost;
+    double mix;
     ebb__policy policy = candidate_of(&mix, i);
-    ebb__bound_axis(n->axis, &n->bound, mix);
-    return attempt(&cost, n, &policy, mix, false, n->best.result.cost);
+    ebb__bound_axis(n->now.axis, &n->bound, mix);
+    return attempt_begin(n, &policy, mix, false, n->best.result.cost);
 }
 
 /* The schedule of a chain with a snapshot fewer, as many, one more than there seems to be room for. */
-static ebb_status chain(ebb__planner *n)
+static ebb_status chain(ebb__planner *n, uint32_t i)
 {
     static const ebb__policy by_weight = {EBB__BACK_ONE, EBB__HORIZON_ONE, 0, 0, 0};
-    ebb__bound_axis(n->axis, &n->bound, 1);
-    for (int more = -1; more <= 1; more++) {
-        bool is_made;
-        double cost;
-        advice_clear(n, &n->advice);
-        EBB_TRY(ebb__chain_weights(&is_made, n->advice.weights, n->p, n->budget, more));
-        if (is_made) EBB_TRY(attempt(&cost, n, &by_weight, 1, true, n->best.result.cost));
-    }
-    return EBB_OK;
+    bool is_made;
+    ebb__bound_axis(n->now.axis, &n->bound, 1);
+    advice_clear(n, &n->now.advice);
+    EBB_TRY(ebb__chain_weights(&is_made, n->now.advice.weights, n->p, n->budget, (int)i - 1));
+    return is_made ? attempt_begin(n, &by_weight, 1, true, n->best.result.cost) : EBB_OK;
 }
 
 static uint64_t next_random(ebb__planner *n)
@@ -246,8 +275,9 @@ static void walk_begin(ebb__planner *n)
     } else if (turn % 3 == 2 || !is_small(n)) {
         n->walk_policy = candidate_of(&n->walk_mix, below(n, N_CANDIDATES));
     }
-    ebb__bound_axis(n->axis, &n->bound, n->walk_mix);
-    if (is_best) memcpy(n->axis, n->best.axis, ((size_t)n->p->n_steps + 1) * sizeof *n->axis);
+    ebb__bound_axis(n->now.axis, &n->bound, n->walk_mix);
+    if (is_best)
+        memcpy(n->now.axis, n->best.axis, ((size_t)n->p->n_steps + 1) * sizeof *n->now.axis);
     if (is_best && n->best.is_advised)
         advice_copy(n, &n->walk, &n->best.advice);
     else
@@ -258,14 +288,14 @@ static void walk_begin(ebb__planner *n)
 /* Mostly one that the best run dropped. */
 static uint32_t val_draw(ebb__planner *n)
 {
-    bool is_dropped = n->n_dropped && below(n, 4);
-    return is_dropped ? n->dropped[below(n, n->n_dropped)] : below(n, n->p->n_vals);
+    const ebb__acts *a = &n->acts;
+    return a->n && below(n, 4) ? a->list[below(n, a->n)].val : below(n, n->p->n_vals);
 }
 
 static void weight_draw(ebb__planner *n)
 {
     static const float factors[] = {0.01F, 0.25F, 0.5F, 0.8F, 1.25F, 2, 4, 100};
-    float *w = &n->advice.weights[val_draw(n)];
+    float *w = &n->now.advice.weights[val_draw(n)];
     *w = fminf(fmaxf(*w * factors[below(n, sizeof factors / sizeof *factors)], 1e-6F), 1e6F);
 }
 
@@ -278,14 +308,14 @@ static void drop_before(ebb__planner *n, uint32_t val, uint32_t at)
         last = p->uses[u];
     const ebb__step *s = &p->steps[last];
     for (uint32_t k = s->in; k < s->out + s->n_out; k++)
-        if (p->links[k] == val) n->advice.early[k] |= EBB__ACT_DROP;
+        if (p->links[k] == val) n->now.advice.early[k] |= EBB__ACT_DROP;
 }
 
 /* A val away is made again at some step; often it is the better for being dropped before. */
 static void again_draw(ebb__planner *n)
 {
     const ebb__program *p = n->p;
-    uint32_t v = val_draw(n), *again = &n->advice.again[v];
+    uint32_t v = val_draw(n), *again = &n->now.advice.again[v];
     uint32_t from = p->made[v] + 1, to = p->left[v] < p->n_steps ? p->left[v] : p->n_steps;
     if (from >= to) return;
     *again = *again && below(n, 2) ? 0 : from + below(n, to - from);
@@ -298,17 +328,18 @@ static void act_draw(ebb__planner *n)
     if (kind == 3)
         again_draw(n);
     else
-        n->advice.early[below(n, n->p->n_links)] ^= kind < 2 ? EBB__ACT_DROP : EBB__ACT_HOLD;
+        n->now.advice.early[below(n, n->p->n_links)] ^=
+            kind < 2 ? EBB__ACT_DROP : EBB__ACT_HOLD;
 }
 
 /* What had no effect gathers, and is in the way when it comes to have one. */
 static void advice_thin(ebb__planner *n)
 {
     for (uint32_t k = 0; k < n->p->n_links; k++)
-        if (below(n, 4) == 0) n->advice.early[k] = 0;
+        if (below(n, 4) == 0) n->now.advice.early[k] = 0;
     for (uint32_t v = 0; v < n->p->n_vals; v++) {
-        if (below(n, 4) == 0) n->advice.weights[v] = 1;
-        if (below(n, 4) == 0) n->advice.again[v] = 0;
+        if (below(n, 4) == 0) n->now.advice.weights[v] = 1;
+        if (below(n, 4) == 0) n->now.advice.again[v] = 0;
     }
 }
 
@@ -316,7 +347,7 @@ static void advice_thin(ebb__planner *n)
 static void advice_draw(ebb__planner *n)
 {
     uint32_t n_changes = 1 + below(n, 1 + below(n, 8));
-    advice_copy(n, &n->advice, &n->walk);
+    advice_copy(n, &n->now.advice, &n->walk);
     if (below(n, 4) == 0) advice_thin(n);
     for (uint32_t i = 0; i < n_changes; i++)
         if (below(n, n->has_all_acts ? 2 : 5) == 0)
@@ -325,19 +356,23 @@ static void advice_draw(ebb__planner *n)
             weight_draw(n);
 }
 
-/* What is as good is taken, too: that leads out of hollows without a rim. */
 static ebb_status search(ebb__planner *n)
 {
-    double before = n->best.result.cost, cost;
     if (n->n_since % WALK == 0) walk_begin(n);
     advice_draw(n);
-    EBB_TRY(attempt(&cost, n, &n->walk_policy, n->walk_mix, true, n->walk_cost));
+    EBB_TRY(attempt_begin(n, &n->walk_policy, n->walk_mix, true, n->walk_cost));
+    n->is_search = true;
+    return EBB_OK;
+}
+
+/* What is as good is taken, too: that leads out of hollows without a rim. */
+static void search_end(ebb__planner *n, double cost, double before)
+{
     if (cost <= n->walk_cost) {
         n->walk_cost = cost;
-        advice_copy(n, &n->walk, &n->advice);
+        advice_copy(n, &n->walk, &n->now.advice);
     }
     n->n_since = n->best.result.cost < before ? 1 : n->n_since + 1;
-    return EBB_OK;
 }
 
 /* ---- pieces of work ---------------------------------------------------------------------- */
@@ -362,43 +397,60 @@ static bool wants_passes(const ebb__planner *n)
     return n->candidate >= N_BY_TIME && n->bound.n_passes < PASSES;
 }
 
+static void pass(ebb__planner *n)
+{
+    ebb__bound_pass(&n->bound, n->best.result.cost - n->p->cost);
+}
+
+/* Begins the next run; there may be none behind a number. */
+static ebb_status run_begin(ebb__planner *n)
+{
+    if (n->chain < CHAINS) return chain(n, n->chain++);
+    if (n->candidate < N_CANDIDATES) return portfolio(n, n->candidate++);
+    return search(n);
+}
+
+static ebb_status run_go(ebb__planner *n, uint32_t steps)
+{
+    bool is_done;
+    double before = n->best.result.cost;
+    ebb_status s = ebb__ghost_go(&is_done, n->run, steps);
+    if (s != EBB_OK) {
+        ebb__ghost_close(n->run);
+        n->run = NULL;
+    } else if (is_done) {
+        double cost = attempt_end(n);
+        if (n->is_search) search_end(n, cost, before);
+    }
+    return s;
+}
+
+ebb_status ebb__planner_bit(bool *done, ebb__planner *n)
+{
+    if (n->run)
+        EBB_TRY(run_go(n, STEPS_AT_ONCE));
+    else if (wants_passes(n))
+        pass(n);
+    else if (!is_done(n))
+        EBB_TRY(run_begin(n));
+    *done = !n->run && is_done(n);
+    return EBB_OK;
+}
+
 static ebb_status piece(ebb__planner *n)
 {
-    double from = now_ns();
-    if (wants_passes(n)) {
-        double extra = n->best.result.cost - n->p->cost;
-        for (int i = 0; i < PASSES_AT_ONCE; i++) ebb__bound_pass(&n->bound, extra);
-        n->pass_ns = now_ns() - from;
+    if (!n->run && wants_passes(n)) {
+        for (int i = 0; i < PASSES_AT_ONCE; i++) pass(n);
         return EBB_OK;
     }
-    if (n->candidate == 0) EBB_TRY(chain(n));
-    if (n->candidate < N_CANDIDATES)
-        EBB_TRY(portfolio(n, n->candidate++));
-    else
-        EBB_TRY(search(n));
-    n->run_ns = now_ns() - from;
-    return EBB_OK;
+    while (!n->run) EBB_TRY(run_begin(n));
+    return run_go(n, UINT32_MAX);
 }
 
 ebb_status ebb__planner_work(bool *done, ebb__planner *n, uint32_t pieces)
 {
-    for (uint32_t i = 0; i < pieces && !is_done(n); i++) EBB_TRY(piece(n));
+    for (uint32_t i = 0; i < pieces && (n->run || !is_done(n)); i++) EBB_TRY(piece(n));
     *done = is_done(n);
-    return EBB_OK;
-}
-
-ebb_status ebb__planner_step(bool *better, ebb__planner *n, double max_ns)
-{
-    double before = n->best.result.cost;
-    n->credit_ns += max_ns;
-    while (!is_done(n)) {
-        double expected = wants_passes(n) ? n->pass_ns : n->run_ns;
-        if (n->credit_ns <= 0 || expected > n->credit_ns) break;
-        double from = now_ns();
-        EBB_TRY(piece(n));
-        n->credit_ns -= now_ns() - from;
-    }
-    if (better) *better = n->best.result.cost < before;
     return EBB_OK;
 }
 

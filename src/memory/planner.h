@@ -35,6 +35,12 @@ typedef struct ebb__plan {
 /* What ebb__ghost_run takes to repeat it; points into it. */
 void ebb__plan_options(ebb__ghost_options *out, const ebb__plan *plan, uint64_t budget);
 
+/* What a run has done, in its order. */
+typedef struct ebb__acts {
+    ebb__ghost_event *list;
+    uint32_t n, max;
+} ebb__acts;
+
 typedef struct ebb__planner {
     const ebb__program *p;
     uint64_t budget;
@@ -42,20 +48,18 @@ typedef struct ebb__planner {
      * alone. */
     bool has_all_acts;
     ebb__plan best;
+    ebb__acts acts; /* of the best run */
     ebb__bound bound;
-    uint32_t candidate;        /* the next one; beyond the last: local search */
+    uint32_t chain, candidate; /* the next ones; beyond the last: local search */
     uint32_t n_tried, n_since; /* simulations in all, since the last gain by local search */
     uint64_t random;
-    double credit_ns, run_ns, pass_ns; /* time not used yet; what a run, a pass takes */
-    double *axis;                      /* of the candidate at hand */
-    ebb__advice advice;                /* the same */
-    ebb__policy walk_policy;           /* where local search is */
+    ebb__ghost *run;          /* under way; NULL: none */
+    ebb__plan now;            /* what it simulates */
+    ebb__acts now_acts;       /* the same */
+    bool is_search, is_short; /* the same; no memory for its acts */
+    ebb__policy walk_policy;  /* where local search is */
     double walk_mix, walk_cost;
     ebb__advice walk;
-    uint32_t *dropped; /* vals that the best run dropped, each once */
-    uint32_t *changed; /* the same of the run at hand */
-    uint8_t *seen;
-    uint32_t n_dropped, n_changed;
     void *block;
     size_t block_bytes;
 } ebb__planner;
@@ -63,12 +67,14 @@ typedef struct ebb__planner {
 /* p must outlive it. Errors: E_NOMEM. */
 ebb_status ebb__planner_create(ebb__planner *out, const ebb__program *p, uint64_t budget);
 void ebb__planner_destroy(ebb__planner *n);
-/* Adds max_ns to the time it may use and works while the next piece is expected to fit. Sets
- * *better (may be NULL) where the plan has changed. Errors: E_NOMEM, the plan is as it was. */
-ebb_status ebb__planner_step(bool *better, ebb__planner *n, double max_ns);
-/* So many pieces of work, whatever they take; 0 of them left when the portfolio is through and
- * local search has found nothing for a while: returns that in *is_done. */
+/* Another planner has tried so many candidates and found a plan of that cost (INFINITY: none). */
+void ebb__planner_resume(ebb__planner *n, uint32_t at, double cost);
+/* So many pieces of work, whatever they take: simulated runs, or prices made better. *is_done: none of
+ * them is left; the portfolio is through and local search has found nothing for a while. Errors:
+ * E_NOMEM, the plan is as it was. */
 ebb_status ebb__planner_work(bool *is_done, ebb__planner *n, uint32_t pieces);
+/* A small part of a piece. */
+ebb_status ebb__planner_bit(bool *is_done, ebb__planner *n);
 
 /* The least budget of which it is known that it works, for at most `limit` times the program's
  * cost (> 1): by bisection with a few policies, to 1 %. out: its run. The program's peak always

@@ -17,9 +17,13 @@ typedef struct ebb__planning {
     ebb_allocator allocator;
     ebb__program program;
     ebb__planner planner;
-    bool has_program, has_planner, is_begun;
-    double credit, spent; /* ns */
-    double item_ns;       /* what a piece of work took last, by operation and val */
+    bool has_program, has_planner;
+    ebb__ghost *look;       /* whether a smaller budget would do; NULL: none is under way */
+    uint32_t n_runs;        /* simulated, the last time */
+    double (*now)(void);    /* ns; NULL: time */
+    double spent, steps_ns; /* in all */
+    double least_ns;        /* of the shortest step */
+    double item_ns;         /* what a simulated run took last, by operation and val */
 } ebb__planning;
 
 /* A step that took so long has ended, and was this one (NULL: not kept). */

@@ -165,15 +165,22 @@ static void *place(char *base, size_t *at, size_t n, size_t item)
     return p;
 }
 
+static size_t n_pins(const ebb__trace *t)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < t->n_commands; i++) n += t->commands[i].verb == EBB__TRACE_PIN;
+    return n;
+}
+
 static size_t program_tables(ebb__program *p, char *base, const ebb__trace *t)
 {
-    size_t vals = t->n_storages, steps = (size_t)t->n_ops + vals, at = 0;
-    size_t links = t->n_links + 2 * vals;
+    size_t vals = t->n_storages, pins = n_pins(t), steps = t->n_ops + pins, at = 0;
+    size_t uses = t->n_links + pins, links = uses + vals;
     p->bytes = place(base, &at, vals, sizeof *p->bytes);
     p->made = place(base, &at, vals, sizeof *p->made);
     p->left = place(base, &at, vals, sizeof *p->left);
     p->use = place(base, &at, vals + 1, sizeof *p->use);
-    p->uses = place(base, &at, links, sizeof *p->uses);
+    p->uses = place(base, &at, uses, sizeof *p->uses);
     p->links = place(base, &at, links, sizeof *p->links);
     p->steps = place(base, &at, steps, sizeof *p->steps);
     p->time = place(base, &at, steps + 1, sizeof *p->time);

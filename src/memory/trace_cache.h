@@ -141,7 +141,7 @@ void ebb__trace_cache_turn(ebb__trace_cache *c, ebb_context *ctx, const ebb__lea
  * tried yet, then what cost least. */
 ebb__how ebb__learned_how(const ebb__learned *l);
 void ebb__trace_cache_destroy(ebb__trace_cache *c, ebb_context *ctx);
-/* What the planner's best run does becomes the step's plan; it is run once more. False: no room. */
+/* What the planner's best run does becomes the step's plan. False: no room. */
 bool ebb__learned_plan(ebb__learned *l, ebb_context *ctx, const ebb__planner *planner);
 
 /* ---- next uses, on the axis of the step's time -------------------------------------------- */
