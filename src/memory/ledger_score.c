@@ -17,7 +17,7 @@
 enum {
     BACK_MAX = 256, /* recipes that a sum looks at */
     WALK_MAX = 1024,
-    LESS_MAX = 64 /* vals past which a fall is told */
+    LESS_MAX = 16 /* vals past which a fall is told */
 };
 
 uint32_t ebb__ledger_stamp(ebb__ledger *l)
