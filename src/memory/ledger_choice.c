@@ -63,13 +63,18 @@ void ebb__ledger_set_weight(ebb__ledger *l, uint32_t val, float weight)
     if (v->slot != NONE) ebb__ledger_candidate_reset(l, val);
 }
 
-static inline double key_of(const ebb__ledger *l, uint32_t slot, float p)
+static inline double key_at(const ebb__ledger *l, uint32_t slot, float p, double now)
 {
     double coord = l->slot_coord[slot];
-    double horizon = coord >= 0 ? coord - l->at : l->now + coord + 1;
+    double horizon = coord >= 0 ? coord - l->at : now + coord + 1;
     horizon = horizon > 0 ? horizon : 0;
     horizon = horizon < HORIZON_MAX ? horizon : HORIZON_MAX;
     return (double)l->slot_gain[slot] * ebb__ledger_power(horizon, p);
+}
+
+static inline double key_of(const ebb__ledger *l, uint32_t slot, float p)
+{
+    return key_at(l, slot, p, l->now);
 }
 
 /* What may be asked of a choice. */
@@ -159,51 +164,32 @@ static inline uint32_t scan(ebb__ledger *l, float p, double *best)
  * what came or changed since, is all that the next is made of, as long as the best of that is no
  * worse than the others can have become. */
 
-/* The largest |key| of those that are not listed as time is now; INFINITY: not known. */
-static double rest_now(const ebb__ledger *l, float p)
+/* The largest |key| of those that are not listed; INFINITY: not known. */
+static double rest_now(const ebb__ledger *l)
 {
     const ledger_short *s = &l->likely;
-    const double margin = 1 + 1e-9; /* of rounding */
-    if (!s->is_valid || l->now < s->now || l->at < s->at) return INFINITY;
-    double passed = l->now - s->now;
-    if (passed <= 0 || p <= 0 || s->gain <= 0) return s->rest;
-    if (p > 1) return INFINITY;
-    return (s->rest + s->gain * ebb__ledger_power(passed, p)) *
-           margin; /* (a + b)^p <= a^p + b^p */
+    return s->is_valid && l->now <= s->until && l->at >= s->at ? s->rest : (double)INFINITY;
 }
 
-/* It is among the rest from now on. */
-static void rest_add(ebb__ledger *l, uint32_t slot, double key)
-{
-    ledger_short *s = &l->likely;
-    double gain = fabs((double)l->slot_gain[slot]);
-    s->rest = larger(s->rest, key);
-    if (l->slot_coord[slot] < 0) s->gain = larger(s->gain, gain);
-}
-
-static void rest_begin(ebb__ledger *l, double rest, double gain)
-{
-    ledger_short *s = &l->likely;
-    s->rest = rest;
-    s->gain = gain;
-    s->now = l->now;
-    s->at = l->at;
-}
-
-/* After a look at all, of which the best has this key. */
-static inline void list_make(ebb__ledger *l, float p, double best)
+/* After a look at all, of which this is the best. */
+static inline void list_make(ebb__ledger *l, float p, uint32_t found, double best)
 {
     enum { FEW = 24 };
+    const double span_max = 1e20; /* far less than horizons without end */
     ledger_short *s = &l->likely;
     const double floor = best * s->part;
+    double coord = l->slot_coord[found],
+           horizon = coord >= 0 ? coord - l->at : l->now + coord + 1;
     for (uint32_t i = 0; i < s->n; i++) l->vals[s->val[i]].listed = false;
     s->n = 0;
     s->is_valid = true;
-    rest_begin(l, 0, 0);
+    s->rest = 0;
+    s->until = l->now + fmin(fmax(horizon, 0) / 8, span_max);
+    s->at = l->at;
     for (uint32_t i = 0; i < l->n_candidates; i++) {
-        double key = fabs(key_of(l, i, p));
+        double key = fabs(key_at(l, i, p, s->until));
         if (key < floor || s->n == SHORT_MAX)
-            rest_add(l, i, key);
+            s->rest = larger(s->rest, key);
         else
             ebb__ledger_list(l, l->slot_val[i]);
     }
@@ -213,26 +199,21 @@ static inline void list_make(ebb__ledger *l, float p, double best)
 
 /* What is no candidate any more, or no better than the rest, leaves; the keys of those that stay, and of
  * those that are known the best. */
-static uint32_t list_prune(ebb__ledger *l, float p, double *keys, double *best)
+static inline uint32_t list_prune(ebb__ledger *l, float p, double *keys, double *best)
 {
     ledger_short *s = &l->likely;
-    const double rest = *best;
     uint32_t kept = 0, found = NONE;
-    rest_begin(l, rest, s->gain);
+    s->at = l->at;
     for (uint32_t i = 0; i < s->n; i++) {
-        uint32_t slot = l->vals[s->val[i]].slot;
-        double key = slot == NONE ? 0 : key_of(l, slot, p);
-        l->vals[s->val[i]].listed = slot != NONE && fabs(key) > rest;
-        if (slot == NONE) continue;
-        if (fabs(key) <= rest) {
-            rest_add(l, slot, fabs(key));
-            continue;
-        }
+        ledger_val *v = &l->vals[s->val[i]];
+        v->listed = v->slot != NONE && fabs(key_at(l, v->slot, p, s->until)) > s->rest;
+        if (!v->listed) continue;
+        double key = key_of(l, v->slot, p);
         s->val[kept] = s->val[i];
         keys[kept++] = key;
-        if (key < *best || (found != NONE && key == *best && slot > found)) continue;
+        if (key < *best || (found != NONE && key == *best && v->slot > found)) continue;
         *best = key;
-        found = slot;
+        found = v->slot;
     }
     s->n = kept;
     return found;
@@ -243,7 +224,7 @@ static inline uint32_t list_scan(ebb__ledger *l, float p, double *best)
 {
     const ledger_short *s = &l->likely;
     double keys[SHORT_MAX];
-    *best = rest_now(l, p);
+    *best = rest_now(l);
     if (*best >= INFINITY) return NONE;
     uint32_t found = list_prune(l, p, keys, best);
     for (uint32_t i = 0; i < s->n; i++) {
@@ -264,7 +245,7 @@ static inline uint32_t choose(ebb__ledger *l, float p, double *best)
     uint32_t slot = list_scan(l, p, best);
     if (slot != NONE) return slot;
     slot = scan(l, p, best);
-    if (slot != NONE) list_make(l, p, *best);
+    if (slot != NONE) list_make(l, p, slot, *best);
     return slot;
 }
 
@@ -295,7 +276,7 @@ static uint32_t scan_enough(ebb__ledger *l, const choice *c, double best, uint32
     const ledger_short *s = &l->likely;
     double least = best * 0.95;
     uint32_t enough = NONE;
-    if (rest_now(l, c->p) < least)
+    if (rest_now(l) < least)
         for (uint32_t i = 0; i < s->n; i++)
             enough_try(l, c, l->vals[s->val[i]].slot, &least, &enough);
     else

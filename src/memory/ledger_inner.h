@@ -59,14 +59,13 @@ typedef struct ledger_link {
     uint32_t next, prev; /* among the readers of val; of a free block: next */
 } ledger_link;
 
-/* Candidates that may be the best, from one choice to the next. Of those that are not in it none has
- * a larger |key| than `rest` at that time, and of these none that goes by staleness, whose keys grow
- * with time, a larger |gain|. */
+/* Candidates that may be the best, from one choice to the next. Of those that are not in it none comes
+ * to have a larger |key| than `rest` before `now` is past `until`, as long as `at` does not go back. */
 enum { SHORT_MAX = 192 };
 typedef struct ledger_short {
     bool is_valid; /* else all are to be looked at */
     uint32_t n;
-    double rest, gain, now, at;
+    double rest, until, at;
     double part; /* of the best key: what has more is listed */
     uint32_t val[SHORT_MAX];
 } ledger_short;
