@@ -211,7 +211,8 @@ static inline uint32_t list_prune(ebb__ledger *l, float p, double *keys, double 
         double key = key_of(l, v->slot, p);
         s->val[kept] = s->val[i];
         keys[kept++] = key;
-        if (key < *best || (found != NONE && key == *best && v->slot > found)) continue;
+        if (l->slot_gain[v->slot] <= 0 || key < *best) continue;
+        if (found != NONE && key == *best && v->slot > found) continue;
         *best = key;
         found = v->slot;
     }
