@@ -37,6 +37,7 @@ struct ebb__follow {
     ebb__learned *last; /* the step before; NULL: not kept */
     uint32_t number, last_number;
     bool is_short;   /* there was no room for all of the step */
+    bool is_passed;  /* or it is like none before, and would not be kept */
     bool is_pressed; /* values were given up in the step before */
     bool tells;
     ebb__how how;          /* the step is done */
@@ -96,6 +97,7 @@ static void step_begin(ebb__follow *f)
     f->n_ops = f->n_vals = 0;
     f->hash = 0;
     f->is_short = f->n_short % TRY_EVERY > 2;
+    f->is_passed = false;
     f->how = EBB__HOW_ALONE;
     f->is_mixed = false;
     f->recompute_cost = recompute_cost(f);
@@ -176,15 +178,23 @@ static void give_up(ebb__follow *f)
     ebb__tape_free(&f->now, f->ctx);
 }
 
+/* Is the n-th step that is unlike all before it kept. */
+static bool is_worth(uint32_t n)
+{
+    return n <= MOST_NEW || n % TRY_EVERY < 2;
+}
+
 /* Makes room for the operation in the step's own tape; at first, where the step was followed so
- * far, that becomes as the followed one. False: there is none. */
+ * far, that becomes as the followed one. False: there is none, or the step would not be kept. */
 static bool tape_begin(ebb__follow *f, const ebb__apply *a, const ebb__learned *was)
 {
     const ebb__call *c = &a->call;
     uint32_t n_in = (uint32_t)c->n_in, n_out = (uint32_t)(c->n_out + c->n_aux);
     const uint32_t *before = f->now.left;
     size_t most = part_of_budget(f, TABLES);
-    if ((!was || ebb__tape_copy(&f->now, f->ctx, most, &was->tape, f->n_ops)) &&
+    f->is_passed = !is_worth(f->n_new + 1);
+    if (!f->is_passed &&
+        (!was || ebb__tape_copy(&f->now, f->ctx, most, &was->tape, f->n_ops)) &&
         ebb__tape_room(&f->now, f->ctx, most, n_in, 2 * n_in + n_out + 1)) {
         if (f->now.left != before || was) left_watch(f);
         return true;
@@ -471,8 +481,9 @@ static ebb__learned *step_keep(ebb__follow *f)
         return NULL;
     l = ebb__trace_cache_same(&f->cache, f->n_ops, f->hash);
     if (l) return l;
-    bool keeps = ++f->n_new <= MOST_NEW || f->n_new % TRY_EVERY < 2;
-    l = keeps ? ebb__trace_cache_add(&f->cache, f->ctx, &f->now, most, f->planning.of) : NULL;
+    l = is_worth(++f->n_new)
+            ? ebb__trace_cache_add(&f->cache, f->ctx, &f->now, most, f->planning.of)
+            : NULL;
     if (l) l->n_seen = 0;
     return l;
 }
@@ -500,7 +511,8 @@ void ebb__follow_step(ebb__follow *f)
     f->n_acted = 0;
     f->last = f->is_short ? NULL : step_learn(f);
     ebb__trace_cache_turn(&f->cache, f->ctx, f->planning.of);
-    f->n_short = f->is_short ? f->n_short + 1 : 0;
+    f->n_new += f->is_passed;
+    f->n_short = f->is_short && !f->is_passed ? f->n_short + 1 : 0;
     if (f->on) ebb__tape_free(&f->now, f->ctx); /* it is not needed for steps like this */
     if (f->is_pressed && !ebb__memory_policy_is_fixed(f->ctx))
         ebb__planning_step(&f->planning, f->ctx, f->last, now - f->started);

@@ -40,6 +40,7 @@ typedef struct ledger_val {
     bool queued;  /* its uses have reached 0, which has yet to take effect */
     bool chained; /* in a list through chain */
     bool stale;   /* as a candidate: its gain is to be made anew before it is chosen */
+    bool listed;  /* it is in the short list; maybe no candidate any more */
     bool
         passed[2]; /* all candidates that a walk downwards, upwards from here finds are stale */
 } ledger_val;
@@ -57,6 +58,17 @@ typedef struct ledger_link {
     uint32_t val, rec;
     uint32_t next, prev; /* among the readers of val; of a free block: next */
 } ledger_link;
+
+/* Candidates that may be the best, from one choice to the next. Of those that are not in it none comes
+ * to have a larger |key| than `rest` before `now` is past `until`, as long as `at` does not go back. */
+enum { SHORT_MAX = 192 };
+typedef struct ledger_short {
+    bool is_valid; /* else all are to be looked at */
+    uint32_t n;
+    double rest, until, at;
+    double part; /* of the best key: what has more is listed */
+    uint32_t val[SHORT_MAX];
+} ledger_short;
 
 struct ebb__ledger {
     ebb_allocator allocator;
@@ -80,6 +92,7 @@ struct ebb__ledger {
     uint32_t *slot_val;
     float *slot_gain;   /* weight * bytes^p / back^p, at most; negative where locked or stale */
     double *slot_coord; /* >= 0: soonest next use; else -1 - last use */
+    ledger_short likely;
 };
 
 static inline bool is_away(const ledger_val *v)
@@ -103,6 +116,17 @@ static inline double ebb__ledger_power(double x, float p)
     if (p == 0.5f) return sqrt(x);
     if (p == 2) return x * x;
     return p == 0.25f ? sqrt(sqrt(x)) : pow(x, (double)p);
+}
+
+/* The candidate's key may have grown. */
+static inline void ebb__ledger_list(ebb__ledger *l, uint32_t val)
+{
+    ledger_short *s = &l->likely;
+    if (!s->is_valid || l->vals[val].listed) return;
+    s->is_valid = s->n < SHORT_MAX;
+    if (!s->is_valid) return;
+    l->vals[val].listed = true;
+    s->val[s->n++] = val;
 }
 
 /* ---- ledger_room.c ------------------------------------------------------------------------ */

@@ -178,6 +178,7 @@ ebb_status ebb__ledger_create(ebb__ledger **out, const ebb_allocator *allocator)
     l->allocator = *allocator;
     l->bytes = sizeof *l;
     l->policy = ebb__policy_next;
+    l->likely.part = 0.8;
     empty(l, VALS);
     empty(l, RECS);
     empty(l, LINKS);

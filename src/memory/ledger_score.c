@@ -17,7 +17,7 @@
 enum {
     BACK_MAX = 256, /* recipes that a sum looks at */
     WALK_MAX = 1024,
-    LESS_MAX = 64 /* vals past which a fall is told */
+    LESS_MAX = 16 /* vals past which a fall is told */
 };
 
 uint32_t ebb__ledger_stamp(ebb__ledger *l)
@@ -193,7 +193,9 @@ static void stale_less(ebb__ledger *l, ledger_val *v, double least)
     v->stale = is_by_sum(l);
     if (v->stale && back > (double)v->back) back = (double)v->back;
     v->back = (float)back;
-    l->slot_gain[v->slot] = gain_of(l, v, back);
+    float before = fabsf(l->slot_gain[v->slot]), gain = gain_of(l, v, back);
+    l->slot_gain[v->slot] = gain;
+    if (fabsf(gain) > before) ebb__ledger_list(l, l->slot_val[v->slot]);
 }
 
 void ebb__ledger_candidate_renew(ebb__ledger *l, uint32_t val)
@@ -216,7 +218,10 @@ void ebb__ledger_candidate_coord(ebb__ledger *l, uint32_t val)
     double old = l->slot_coord[v->slot];
     double coord = is_by_staleness(l, v) ? -1 - v->last : v->soonest;
     l->slot_coord[v->slot] = coord;
-    if ((old < 0) != (coord < 0)) stale_less(l, v, 0); /* another sum counts */
+    if (coord >= 0 && coord > old) ebb__ledger_list(l, val);
+    if ((old < 0) == (coord < 0)) return;
+    ebb__ledger_list(l, val);
+    stale_less(l, v, 0); /* another sum counts */
 }
 
 void ebb__ledger_candidate_lock(ebb__ledger *l, uint32_t val)
@@ -231,7 +236,8 @@ void ebb__ledger_candidate_add(ebb__ledger *l, uint32_t val)
     v->back = FLT_MAX;
     l->slot_val[v->slot] = val;
     l->slot_coord[v->slot] = is_by_staleness(l, v) ? -1 - v->last : v->soonest;
-    stale_less(l, v, 0);
+    l->slot_gain[v->slot] = 0;
+    stale_less(l, v, 0); /* which lists it */
 }
 
 void ebb__ledger_candidate_remove(ebb__ledger *l, uint32_t val)
