@@ -387,12 +387,24 @@ static double probe(base *b, double r)
     return fmin(seconds[STEPS - 1], seconds[STEPS - 2]) / whole;
 }
 
+/* Slowdowns need not grow as r falls: all of a grid are tried down to the first that is refused, then
+ * what lies between the smallest that is good enough and the next. */
 static void smallest_rows(base *b)
 {
+    static const double grid[] = {0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05};
+    enum { N = sizeof grid / sizeof *grid };
     const double fine = is_quick || is_late(b) ? 0.05 : 0.01;
-    double low = 0, twice = 1, any = 1;
+    double low = grid[0], twice = 1, any = 1, slowdown = 1;
+    for (int i = 0; i < N && slowdown > 0; i++) {
+        slowdown = probe(b, grid[i]);
+        if (slowdown > 0) any = grid[i];
+        if (slowdown <= 0 || slowdown > 2) continue;
+        twice = grid[i];
+        low = i + 1 < N ? grid[i + 1] : 0;
+    }
     while (twice - low > fine) {
-        double r = (low + twice) / 2, slowdown = probe(b, r);
+        double r = (low + twice) / 2;
+        slowdown = probe(b, r);
         if (slowdown > 0 && r < any) any = r;
         if (slowdown > 0 && slowdown <= 2)
             twice = r;

@@ -9,6 +9,8 @@
 enum { BLOCK = 64 };
 /* Time, at which horizons without end count: far beyond any other. */
 static const double HORIZON_MAX = 1e30;
+/* What is needed now goes last, but of it what is cheap to bring back goes first. */
+static const double HORIZON_MIN = 1e-12;
 
 const ebb__policy ebb__policy_next = {EBB__BACK_ABOVE, EBB__HORIZON_KNOWN, 1, 1, 1};
 const ebb__policy ebb__policy_h_dtr = {EBB__BACK_AROUND, EBB__HORIZON_STALE, 1, 1, 1};
@@ -67,7 +69,7 @@ static inline double key_at(const ebb__ledger *l, uint32_t slot, float p, double
 {
     double coord = l->slot_coord[slot];
     double horizon = coord >= 0 ? coord - l->at : now + coord + 1;
-    horizon = horizon > 0 ? horizon : 0;
+    horizon = horizon > HORIZON_MIN ? horizon : HORIZON_MIN;
     horizon = horizon < HORIZON_MAX ? horizon : HORIZON_MAX;
     return (double)l->slot_gain[slot] * ebb__ledger_power(horizon, p);
 }
