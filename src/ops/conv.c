@@ -303,10 +303,7 @@ static void conv_vjp(ebb_vjp *v)
 {
     ebb_tensor *g = ebb__grad(v, 0);
     ebb__conv_grad_attr attr = {.conv = attr_of(v->op, v->attr)};
-    if (ebb__wants(v, 0)) {
-        attr.shape = ebb__in_shape(v, 0);
-        ebb__give(v, 0, EBB_EMIT(v, conv_grad_input, &attr, g, ebb__in(v, 1)));
-    }
+    /* The weights' first: after it x may go, for the room of its own gradient. */
     if (ebb__wants(v, 1)) {
         attr.shape = ebb__in_shape(v, 1);
         ebb__give(v, 1, EBB_EMIT(v, conv_grad_weight, &attr, ebb__in(v, 0), g));
@@ -314,6 +311,10 @@ static void conv_vjp(ebb_vjp *v)
     if (ebb__wants(v, 2)) {
         ebb_axes axes = {.n = rank_of(v->op) + 1, .axis = {0, 2, 3, 4}};
         ebb__give(v, 2, ebb__rule_sum(v, g, axes));
+    }
+    if (ebb__wants(v, 0)) {
+        attr.shape = ebb__in_shape(v, 0);
+        ebb__give(v, 0, EBB_EMIT(v, conv_grad_input, &attr, g, ebb__in(v, 1)));
     }
 }
 

@@ -301,15 +301,16 @@ static void linear_vjp(ebb_vjp *v)
     ebb_tensor *g = ebb__grad(v, 0);
     ebb_shape x = ebb__in_shape(v, 0), g_shape = x;
     g_shape.dims[x.n_dims - 1] = ebb__in_shape(v, 1).dims[0];
-    if (ebb__wants(v, 0)) ebb__give(v, 0, EBB_EMIT(v, matmul, NULL, g, ebb__in(v, 1)));
-    if (!ebb__wants(v, 1) && !ebb__wants(v, 2)) return;
-    if (x.n_dims != 2) g = fold(v, g, &g_shape);
+    bool folds = x.n_dims != 2 && (ebb__wants(v, 1) || ebb__wants(v, 2));
+    ebb_tensor *rows = folds ? fold(v, g, &g_shape) : g;
+    /* The weight's first: after it x may go, for the room of its own gradient. */
     if (ebb__wants(v, 1)) {
         ebb_tensor *value = ebb__in(v, 0);
-        if (x.n_dims != 2) value = fold(v, value, &x);
-        ebb__give(v, 1, EBB_EMIT(v, matmul, NULL, ebb__rule_transpose(v, g, 0, 1), value));
+        if (folds) value = fold(v, value, &x);
+        ebb__give(v, 1, EBB_EMIT(v, matmul, NULL, ebb__rule_transpose(v, rows, 0, 1), value));
     }
-    if (ebb__wants(v, 2)) ebb__give(v, 2, ebb__rule_sum(v, g, EBB_AXES(0)));
+    if (ebb__wants(v, 2)) ebb__give(v, 2, ebb__rule_sum(v, rows, EBB_AXES(0)));
+    if (ebb__wants(v, 0)) ebb__give(v, 0, EBB_EMIT(v, matmul, NULL, g, ebb__in(v, 1)));
 }
 
 const ebb_op ebb__op_linear = {

@@ -26,7 +26,7 @@ static void read_axes(dnnl_dims_t out, const ebb__call *c, const char *name, int
 }
 
 /* What the blocked copies of one round may take. */
-static const int64_t ROUND_BYTES = 1 << 20;
+static const int64_t ROUND_BYTES = 1 << 17;
 
 /* Cuts the batch into a range per thread and each range into rounds: of the most images that
  * fit, and of a divisor of the range where images may not be repeated. Leaves the plan without
