@@ -313,7 +313,6 @@ static ebb_status step(ebb_optimizer *opt)
     }
     for (int64_t i = 0; i < opt->n_slots && s == EBB_OK; i++)
         if (opt->slots[i].grad) s = update(opt, &opt->slots[i]);
-    if (s == EBB_OK) s = ebb_params_clear_grads(opt->params);
     if (ebb_is_dry_run(opt->ctx)) states_drop_unused(opt);
     return s;
 }
