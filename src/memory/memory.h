@@ -312,6 +312,10 @@ void ebb__nexts_fill(ebb__memory *m);
 void ebb__spare_look(ebb__memory *m, ebb__value *v);
 void ebb__spares_settle(ebb__memory *m);
 
+/* ---- overwrite.c ------------------------------------------------------------------------- */
+/* Under the mutex: a dropped and needed value whose recipe reads v; NULL if none. */
+ebb__value *ebb__dependent_find(const ebb__value *v);
+
 /* ---- drop.c ------------------------------------------------------------------------------ */
 /* Under the mutex: gives up the bytes of a value, where they can be made again and are not
  * pinned. */
