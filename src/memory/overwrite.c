@@ -73,7 +73,8 @@ ebb__value *ebb__dependent_find(const ebb__value *v)
 
 static bool is_kept(const ebb__value *v)
 {
-    return ((const ebb__big *)v)->kept;
+    const ebb__big *b = (const ebb__big *)v;
+    return b->kept && ebb__big_is_held(b);
 }
 
 /* Somebody could miss it. */
@@ -83,7 +84,16 @@ static bool is_missed(const ebb__value *v)
     return b->kept || b->locks || atomic_load_explicit(&v->saves, memory_order_relaxed);
 }
 
-/* Under the mutex: sets o->found to what is missing, of that kind, and made from the old value,
+/* Under the mutex. */
+static ebb_status found_add(overwrite *o, ebb__value *v)
+{
+    EBB_TRY(ebb__array_push(&o->found, o->allocator, &v));
+    ebb__mirror_count(o->m, ebb__big_of(v));
+    ebb__count_up(&v->uses, o->m->single_threaded);
+    return EBB_OK;
+}
+
+/* Under the mutex: adds to o->found what is missing, of that kind, and made from the old value,
  * directly or by way of others that are missing. */
 static ebb_status found_fill(overwrite *o, bool (*of_kind)(const ebb__value *v))
 {
@@ -98,10 +108,7 @@ static ebb_status found_fill(overwrite *o, bool (*of_kind)(const ebb__value *v))
                 if (!is_missing(v, r) || !ebb__value_visit(v, number)) continue;
                 status = ebb__array_push(&todo, o->allocator, &v);
                 if (status != EBB_OK || !of_kind(v)) continue;
-                status = ebb__array_push(&o->found, o->allocator, &v);
-                if (status != EBB_OK) continue;
-                ebb__mirror_count(o->m, ebb__big_of(v));
-                ebb__count_up(&v->uses, o->m->single_threaded);
+                status = found_add(o, v);
             }
         }
     }
@@ -126,12 +133,32 @@ static ebb_status make_again(overwrite *o, ebb__value *v)
     return status;
 }
 
-/* It is there, to the end of the write. */
+/* It is there, to the end of the write, or is as it was. */
 static ebb_status stay(overwrite *o, ebb__value *v)
 {
     EBB_TRY(ebb__array_push(&o->held, o->allocator, &v));
     ebb__value_lock(v);
-    return make_again(o, v);
+    ebb_status status = make_again(o, v);
+    if (status == EBB_OK) return EBB_OK;
+    o->held.n--;
+    ebb__value_unlock(v);
+    return status;
+}
+
+/* What users hold, whatever it is made from, can be made again, each by itself, beside what stays. */
+static ebb_status others_check(overwrite *o)
+{
+    ebb_status status = EBB_OK;
+    if (!o->m->has_budget) return EBB_OK;
+    found_drop(o);
+    ebb__memory_enter(o->m);
+    for (ebb__big *b = o->m->all; b && status == EBB_OK; b = b->next)
+        if (b->value.state == EBB__VALUE_DROPPED && is_kept(&b->value))
+            status = found_add(o, &b->value);
+    ebb__memory_leave(o->m);
+    for (size_t i = 0; i < o->found.n && status == EBB_OK; i++)
+        status = make_again(o, *value_at(&o->found, i));
+    return status;
 }
 
 static void held_drop(overwrite *o, size_t down_to)
@@ -139,14 +166,19 @@ static void held_drop(overwrite *o, size_t down_to)
     while (o->held.n > down_to) ebb__value_unlock(*value_at(&o->held, --o->held.n));
 }
 
-/* Whether all of that kind are there at once. */
+/* All of that kind are there at once. What was there may have gone for what was not. */
 static ebb_status stay_all(overwrite *o, bool (*of_kind)(const ebb__value *v))
 {
-    ebb__memory_enter(o->m);
-    ebb_status status = found_fill(o, of_kind);
-    ebb__memory_leave(o->m);
-    for (size_t i = 0; i < o->found.n && status == EBB_OK; i++)
-        status = stay(o, *value_at(&o->found, i));
+    ebb_status status = EBB_OK;
+    for (bool more = true; more && status == EBB_OK;) {
+        size_t i = o->found.n;
+        ebb__memory_enter(o->m);
+        status = found_fill(o, of_kind);
+        ebb__memory_leave(o->m);
+        more = i < o->found.n;
+        for (; i < o->found.n && status == EBB_OK; i++)
+            status = stay(o, *value_at(&o->found, i));
+    }
     return status;
 }
 
@@ -179,13 +211,6 @@ static ebb__value *copy_make(overwrite *o)
     ebb__value_unpin(fresh);
     ebb__value_unpin(old);
     return fresh;
-}
-
-/* Each of what was found can be made again beside it. */
-static ebb_status copy_suffices(overwrite *o)
-{
-    for (size_t i = 0; i < o->found.n; i++) EBB_TRY(make_again(o, *value_at(&o->found, i)));
-    return EBB_OK;
 }
 
 static void copy_take(overwrite *o, ebb__value *fresh)
@@ -260,7 +285,19 @@ static ebb_status rest_stays(overwrite *o)
         status = stay(o, v);
         ebb__value_unuse(v);
     }
-    return o->m->has_budget && status == EBB_E_BUDGET ? EBB_OK : status;
+    if (o->m->has_budget && status == EBB_E_BUDGET) return EBB_OK;
+    return status;
+}
+
+static ebb_status rest_settle(overwrite *o, bool no_room)
+{
+    EBB_TRY(stay_all(o, is_missed));
+    const size_t n_missed = o->held.n;
+    if (!no_room || !o->m->has_budget) EBB_TRY(rest_stays(o));
+    ebb_status status = others_check(o);
+    if (status == EBB_OK || o->held.n == n_missed) return status;
+    held_drop(o, n_missed); /* it can be forgone */
+    return others_check(o);
 }
 
 /* What is missing is there, or has a copy to be made from, or can be forgone. */
@@ -273,18 +310,15 @@ static ebb_status dependents_settle(overwrite *o)
     bool no_room = false;
     if (may_copy(o) && has_dependents(o)) {
         ebb__value *fresh = copy_make(o);
-        ebb_status status = fresh && kept != EBB_OK ? copy_suffices(o) : EBB_OK;
-        if (fresh && status == EBB_OK)
+        if (fresh && others_check(o) == EBB_OK)
             copy_take(o, fresh);
         else
             ebb__value_unuse(fresh);
-        if (status != EBB_OK || o->copied) return status;
+        if (o->copied) return EBB_OK;
         no_room = true;
     }
-    if (kept != EBB_OK) return kept;
     found_drop(o);
-    EBB_TRY(stay_all(o, is_missed));
-    return no_room && o->m->has_budget ? EBB_OK : rest_stays(o);
+    return kept == EBB_OK ? rest_settle(o, no_room) : kept;
 }
 
 /* Nothing that was dropped needs the old value any more, which is there, or there is a copy. Leaves
@@ -302,9 +336,12 @@ static ebb_status settle(overwrite *o)
         if (status != EBB_OK) return status;
         ebb__memory_enter(o->m);
         if (o->copied) return EBB_OK;
-        if (o->m->has_budget) forgo_all(o);
-        if (!ebb__dependent_find(o->old)) return EBB_OK;
-        ebb__memory_leave(o->m); /* another thread has come to miss one */
+        status = found_fill(o, is_missed); /* one went for another, or is missed by now */
+        if (status == EBB_OK && o->found.n == 0 && o->m->has_budget) forgo_all(o);
+        if (status == EBB_OK && !ebb__dependent_find(o->old)) return EBB_OK;
+        ebb__memory_leave(o->m);
+        found_drop(o);
+        if (status != EBB_OK) return status;
     }
 }
 

@@ -214,15 +214,15 @@ void ebb__storage_release(ebb__storage *s);
 /* Prepares a write: afterwards s->value is a resident source that nobody else saves or reads,
  * its bytes are the old ones and writable, s->version has moved. Where the old value is saved,
  * its bytes (and pins) move to a new value and it is marked moved by `writer` (a tiny one keeps
- * them); recipes that read it break. Where dropped values need it, the old value stays for them
- * and the storage gets a copy, unless it is mapped or saved or there is no room: then those that
- * only scopes hold are forgone, and others made resident by `restore` and become sources. restore
+ * them); recipes that read it break. Where dropped values need it, those that users hold are made
+ * resident by `restore` and become sources; for the others, and for those too if there is no room
+ * for all at once, the old value stays and the storage gets a copy, unless it is mapped or saved or
+ * there is no room: then saved ones are made resident, and what only scopes hold is forgone. restore
  * gets a dropped value, of which the caller holds a use, and leaves it resident; it may be NULL
  * where nothing can be dropped. While a dropped value of a child's own memory needs the old one
  * that keeps its bytes too; refused (E_MISUSE) where they are mapped or the user's. Called by
- * whoever has
- * the storage to himself. Errors: restore's, E_NOMEM, E_BUDGET; the content of every value is
- * as it was. */
+ * whoever has the storage to himself. Errors: restore's, E_NOMEM, E_BUDGET: nothing has changed but what is
+ * resident. */
 ebb_status ebb__storage_write(ebb__storage *s, const char *writer,
                               ebb_status (*restore)(ebb__value *dropped));
 /* Two storages of equal size exchange resident sources, of which only the first may be known to
