@@ -43,8 +43,8 @@ static void held_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m, const ebb__ac
         out[k] = held.bytes[k] > evictable[k] ? held.bytes[k] - evictable[k] : 0;
 }
 
-/* "; iter (train.c:40) holds 400000; no budget below 900000 serves; 850000 has served so far" */
-static void figures_text(char *buffer, size_t size, const ebb_budget_report *r)
+/* "; iter (train.c:40) holds 400000; no budget below 800000 serves; 850000 has served so far" */
+static void figures_text(char *buffer, size_t size, const ebb_budget_report *r, bool is_planned)
 {
     size_t n = 0;
     buffer[0] = '\0';
@@ -59,7 +59,9 @@ static void figures_text(char *buffer, size_t size, const ebb_budget_report *r)
         n += (size_t)snprintf(buffer + n, size - n, "; no budget below %zu serves",
                               r->lower_bound_bytes);
     if (r->smallest_known_bytes)
-        snprintf(buffer + n, size - n, "; %zu has served so far", r->smallest_known_bytes);
+        snprintf(buffer + n, size - n,
+                 is_planned ? "; %zu does for steps like the last" : "; %zu has served so far",
+                 r->smallest_known_bytes);
 }
 
 /* Under the mutex. */
@@ -82,15 +84,14 @@ static void complete(ebb_context *ctx, const ebb__account *a)
     ebb__memory_enter(m);
     if (notes->lower_bound > report->lower_bound_bytes)
         report->lower_bound_bytes = notes->lower_bound;
-    bool is_owner = a == m->owner->account;
-    size_t known = is_owner && m->planned_bytes && m->planned_bytes < notes->served
-                       ? m->planned_bytes
-                       : notes->served;
+    bool is_planned =
+        a == m->owner->account && m->planned_bytes && m->planned_bytes < notes->served;
+    size_t known = is_planned ? m->planned_bytes : notes->served;
     if (known >= report->lower_bound_bytes) report->smallest_known_bytes = known;
     report->held_by_user_bytes = held_by_user(m);
     ebb__memory_leave_unchanged(m);
     if (m->top->holders) m->top->holders(ctx, report);
-    figures_text(text, sizeof text, report);
+    figures_text(text, sizeof text, report, is_planned);
     ebb__error_append(text);
     ebb__refusal_bind();
 }
