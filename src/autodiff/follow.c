@@ -146,7 +146,7 @@ static bool is_seen(const ebb__follow *f, const ebb__value *v)
 
 static ebb__value *operand(const ebb__follow *f, const ebb__apply *a, int32_t i)
 {
-    ebb__value *v = a->slot[i] ? a->slot[i]->storage->value : NULL;
+    ebb__value *v = ebb__operand(a, i);
     return is_seen(f, v) ? v : NULL;
 }
 
@@ -238,6 +238,21 @@ static uint64_t shape_mix(uint64_t hash, const ebb_view *v, bool has_recipe)
     return hash;
 }
 
+/* Whether a result took the place of an operand, and cannot be made again for that, or not, the step is
+ * the same. */
+static bool is_made_again(const ebb__apply *a, int32_t k)
+{
+    return !a->made[k]->tiny && (a->over || ebb__recipe_of(a->made[k]));
+}
+
+/* Where bytes are short, as it did if they were. */
+static bool goes_over(const ebb__apply *a)
+{
+    const ebb__value *v = a->is_last ? ebb__operand(a, 0) : NULL;
+    return a->over || (v && !v->tiny && !v->external && v->bytes == a->made[0]->bytes &&
+                       atomic_load_explicit(&v->saves, memory_order_relaxed) == 0);
+}
+
 /* A gradient is added to in place or not, as values made from it have been given up or not:
  * the step is the same. */
 static bool is_sum(const ebb__follow *f, const ebb__apply *a)
@@ -252,7 +267,7 @@ static uint64_t shapes_mix(const ebb__follow *f, const ebb__apply *a, uint64_t h
     hash = mix(hash, c->scratch_bytes);
     if (is_sum(f, a)) hash = shape_mix(hash, &c->in[0], true);
     for (int32_t k = 0; k < c->n_out + c->n_aux; k++)
-        hash = shape_mix(hash, &c->out[k], !a->made[k]->tiny && ebb__recipe_of(a->made[k]));
+        hash = shape_mix(hash, &c->out[k], is_made_again(a, k));
     return hash;
 }
 
@@ -272,10 +287,10 @@ static void made_note(ebb__follow *f, const ebb__apply *a)
     const ebb__call *c = &a->call;
     int32_t n = c->n_out + c->n_aux;
     for (int32_t k = 0; k < n; k++)
-        if (is_seen(f, a->made[k]) && !ebb__recipe_of(a->made[k]))
+        if (is_seen(f, a->made[k]) && !is_made_again(a, k))
             brings(f, a->made[k], EBB__TAPE_SOURCE, a->made[k]->bytes);
     for (int32_t k = 0; k < n; k++)
-        if (is_seen(f, a->made[k]) && ebb__recipe_of(a->made[k]))
+        if (is_seen(f, a->made[k]) && is_made_again(a, k))
             brings(f, a->made[k], EBB__TAPE_MADE, a->made[k]->bytes);
     if (c->scratch_bytes) brings(f, NULL, EBB__TAPE_SCRATCH, c->scratch_bytes);
     for (int32_t i = 0; i < c->n_in && c->op->writes; i++) {
@@ -417,7 +432,7 @@ void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
     if (!f->is_short) made_note(f, a);
     if (f->on && f->n_vals != f->on->tape.ops[f->n_ops].vals) give_up(f);
     if (!f->is_short && !f->on)
-        ebb__tape_end(&f->now, f->hash, a->cost_ns, ebb__scope_is_rule());
+        ebb__tape_end(&f->now, f->hash, a->cost_ns, ebb__scope_is_rule(), goes_over(a));
     uint32_t at = f->n_ops++;
     ebb__left_now(f->ctx, at);
     bool was_pressed = f->is_pressed;

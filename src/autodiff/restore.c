@@ -248,7 +248,7 @@ static void rebuild_end(rebuild *b)
 
 /* ---- one value --------------------------------------------------------------------------- */
 
-ebb_status ebb__restore(ebb__value *v)
+static ebb_status restore(ebb__value *v)
 {
     rebuild b;
     ebb__gate_hold hold;
@@ -263,6 +263,16 @@ ebb_status ebb__restore(ebb__value *v)
     ebb__gate_leave(&hold);
     rebuild_end(&b);
     return status;
+}
+
+ebb_status ebb__restore(ebb__value *v)
+{
+    ebb_error pending;
+    ebb_error_get(&pending);
+    ebb_status status = restore(v);
+    if (status != EBB_E_BUDGET || !ebb__gradients_give(v->ctx, true)) return status;
+    ebb__error_adopt(&pending);
+    return restore(v);
 }
 
 ebb_status ebb__restore_pinned(ebb__value *v)
