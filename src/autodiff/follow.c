@@ -443,10 +443,14 @@ void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
     if (f->tells) tell(f, a, at);
 }
 
-/* First as if nothing was learned, then, where that is enough, without what learning has in
- * memory. */
+/* First as if nothing was learned, then without what planning has in memory, then, where that is
+ * enough, without what learning has. */
 bool ebb__follow_refused(ebb__follow *f)
 {
+    if (f->how == EBB__HOW_ALONE && f->planning.of) {
+        ebb__planning_end(&f->planning, f->ctx); /* it begins again with the next step */
+        return true;
+    }
     if (f->how == EBB__HOW_ALONE) {
         const ebb_budget_report *r = ebb__refusal_pending();
         bool any = f->cache.n || f->now.table || f->planning.of;

@@ -165,7 +165,7 @@ static void needed_set(ebb_context *ctx, const ebb__account *tight, ebb_kind kin
 {
     ebb_budget_report *report = &ebb__refusal_get()->report;
     size_t by_kind[EBB_KIND_MAX];
-    held_by_kind(by_kind, ctx->memory, tight, false);
+    held_by_kind(by_kind, ctx->memory, tight, true);
     by_kind[kind] += bytes;
     if (all_of(by_kind) <= report->budget_bytes) {
         ebb_stats held;
