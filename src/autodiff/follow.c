@@ -245,14 +245,6 @@ static bool is_made_again(const ebb__apply *a, int32_t k)
     return !a->made[k]->tiny && (a->over || ebb__recipe_of(a->made[k]));
 }
 
-/* Where bytes are short, as it did if they were. */
-static bool goes_over(const ebb__apply *a)
-{
-    const ebb__value *v = a->is_last ? ebb__operand(a, 0) : NULL;
-    return a->over || (v && !v->tiny && !v->external && v->bytes == a->made[0]->bytes &&
-                       atomic_load_explicit(&v->saves, memory_order_relaxed) == 0);
-}
-
 /* A gradient is added to in place or not, as values made from it have been given up or not:
  * the step is the same. */
 static bool is_sum(const ebb__follow *f, const ebb__apply *a)
@@ -432,7 +424,7 @@ void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
     if (!f->is_short) made_note(f, a);
     if (f->on && f->n_vals != f->on->tape.ops[f->n_ops].vals) give_up(f);
     if (!f->is_short && !f->on)
-        ebb__tape_end(&f->now, f->hash, a->cost_ns, ebb__scope_is_rule(), goes_over(a));
+        ebb__tape_end(&f->now, f->hash, a->cost_ns, ebb__scope_is_rule());
     uint32_t at = f->n_ops++;
     ebb__left_now(f->ctx, at);
     bool was_pressed = f->is_pressed;

@@ -147,10 +147,7 @@ static void place(ghost *g, uint32_t step, bool is_again)
     ebb__moves_sync(&g->moves, is_there, g);
     for (uint32_t k = 0; k < g->p->steps[step].n_out; k++) {
         if (is_again && !is_wanted(g, out[k])) continue;
-        if (!is_again && k == 0 && g->p->steps[step].twice)
-            ebb__moves_pass(&g->moves, out[k], ebb__step_in(g->p, step)[0]);
-        else
-            ebb__moves_place(&g->moves, out[k], g->p->bytes[out[k]]);
+        ebb__moves_place(&g->moves, out[k], g->p->bytes[out[k]]);
     }
 }
 
@@ -372,7 +369,6 @@ static bool step_prepare(ghost *g)
     inputs_lock(g, g->step);
     uint64_t need = 0;
     for (uint32_t k = 0; k < s->n_out; k++) need += g->p->bytes[out[k]];
-    need -= s->twice;
     if (g->n_kept) keep_end(g);
     for (uint32_t i = 0; i < s->n_in; i++) next_set(g, in[i]);
     if (!reserve(g, need)) return false;

@@ -79,9 +79,3 @@ void ebb__moves_place(ebb__moves *m, uint32_t val, uint64_t bytes)
     m->blocks[i] = (ebb__moves_block){at, bytes, val};
     m->n++;
 }
-
-void ebb__moves_pass(ebb__moves *m, uint32_t val, uint32_t from)
-{
-    for (uint32_t i = 0; i < m->n; i++)
-        if (m->blocks[i].val == from) m->blocks[i].val = val;
-}

@@ -24,7 +24,5 @@ void ebb__moves_sync(ebb__moves *m, bool (*is_there)(const void *user, uint32_t 
 /* The smallest hole that is large enough; else the blocks of the window that costs least slide
  * down to make one. The free bytes suffice. */
 void ebb__moves_place(ebb__moves *m, uint32_t val, uint64_t bytes);
-/* The block of `from` is val's from now on. */
-void ebb__moves_pass(ebb__moves *m, uint32_t val, uint32_t from);
 
 #endif

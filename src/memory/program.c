@@ -128,26 +128,12 @@ static void uses_make(ebb__program *p)
     p->use[0] = 0;
 }
 
-static uint64_t twice(const maker *m, uint32_t i)
-{
-    const ebb__program *p = m->p;
-    const ebb__step *s = &p->steps[i];
-    if (s->kind != EBB__STEP_RUN || !s->n_in || !s->n_out || !m->t->ops[s->op].is_over)
-        return 0;
-    uint32_t first = ebb__step_in(p, i)[0];
-    uint64_t bytes = p->bytes[ebb__step_out(p, i)[0]];
-    for (uint32_t k = 0; k < s->n_gone; k++)
-        if (p->links[s->gone + k] == first && p->bytes[first] == bytes) return bytes;
-    return 0;
-}
-
 static void must_make(maker *m, uint32_t i, uint64_t *held, uint64_t *fixed)
 {
     ebb__program *p = m->p;
-    ebb__step *s = &p->steps[i];
+    const ebb__step *s = &p->steps[i];
     bool fixes = s->kind != EBB__STEP_RUN;
     uint64_t made = 0, read = 0;
-    s->twice = twice(m, i);
     for (uint32_t k = 0; k < s->n_out; k++) {
         uint32_t v = ebb__step_out(p, i)[k];
         made += p->bytes[v];
@@ -160,10 +146,10 @@ static void must_make(maker *m, uint32_t i, uint64_t *held, uint64_t *fixed)
         m->fixed[v] = fixes;
     }
     *held += made;
-    p->must[i] = *fixed + made + read - s->twice;
+    p->must[i] = *fixed + made + read;
     if (fixes) *fixed = p->must[i];
     if (p->must[i] > p->bottleneck) p->bottleneck = p->must[i];
-    if (*held - s->twice > p->peak) p->peak = *held - s->twice;
+    if (*held > p->peak) p->peak = *held;
     for (uint32_t k = 0; k < s->n_gone; k++) {
         uint32_t v = p->links[s->gone + k];
         *held -= p->bytes[v];

@@ -20,9 +20,6 @@ typedef struct ebb__step {
     uint32_t gone, n_gone;
     uint32_t op; /* the trace's; of a pin: unspecified */
     ebb__step_kind kind;
-    uint64_t
-        twice; /* bytes of the first output that lie where the first input did, which goes with the
-                       step; 0: it has its own */
 } ebb__step;
 
 typedef struct ebb__program {

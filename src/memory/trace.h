@@ -28,7 +28,6 @@ typedef struct ebb__traced_op {
     uint32_t n_in, n_out; /* in tensors */
     uint32_t name;        /* offset in names */
     bool is_constant;
-    bool is_over; /* the first output may take the place of the first input */
 } ebb__traced_op;
 typedef enum ebb__trace_verb {
     EBB__TRACE_CALL,

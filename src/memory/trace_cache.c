@@ -152,7 +152,7 @@ uint32_t ebb__tape_val(ebb__tape *t, ebb__tape_kind kind, uint64_t bytes)
     return val;
 }
 
-void ebb__tape_end(ebb__tape *t, uint64_t hash, float cost, bool is_rule, bool is_over)
+void ebb__tape_end(ebb__tape *t, uint64_t hash, float cost, bool is_rule)
 {
     uint32_t first = t->n_ops ? t->ops[t->n_ops - 1].vals : 0;
     uint32_t step = t->n_steps;
@@ -163,9 +163,8 @@ void ebb__tape_end(ebb__tape *t, uint64_t hash, float cost, bool is_rule, bool i
                                         .cost = cost,
                                         .links = t->n_links,
                                         .vals = t->n_vals,
-                                        .step = step & (UINT32_MAX >> 2),
-                                        .is_rule = is_rule,
-                                        .is_over = is_over};
+                                        .step = step & (UINT32_MAX >> 1),
+                                        .is_rule = is_rule};
     t->n_steps = step + 1 + n_became(t, first);
     t->time += cost;
 }
@@ -212,7 +211,6 @@ static ebb_status op_put(writer *w, uint32_t at)
     }
     EBB_TRY(ebb__trace_call(&first, w->out, op->is_rule ? "backward" : "op", op->cost,
                             op->links - link, t->links + link, n_out, bytes, NULL));
-    w->out->ops[w->out->n_ops - 1].is_over = op->is_over;
     for (; val < op->vals; val++) EBB_TRY(constant_put(w, val));
     for (uint32_t v = w->leaves[at]; v != NONE; v = w->also[v])
         EBB_TRY(ebb__trace_note(w->out, EBB__TRACE_RELEASE, v));

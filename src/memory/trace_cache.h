@@ -32,8 +32,7 @@ typedef struct ebb__tape_op {
     float cost;
     uint32_t links; /* end of what it reads */
     uint32_t vals;  /* end of what it brings */
-    uint32_t step : 30, is_rule : 1;
-    uint32_t is_over : 1; /* its first result may take the place of its first operand */
+    uint32_t step : 31, is_rule : 1;
 } ebb__tape_op;
 
 typedef struct ebb__tape {
@@ -73,7 +72,7 @@ static inline void ebb__tape_read(ebb__tape *t, uint32_t val)
     if (t->left[val] < t->n_ops) t->left[val] = EBB__TAPE_NONE; /* who reads it holds it */
     t->links[t->n_links++] = val;
 }
-void ebb__tape_end(ebb__tape *t, uint64_t hash, float cost, bool is_rule, bool is_over);
+void ebb__tape_end(ebb__tape *t, uint64_t hash, float cost, bool is_rule);
 /* What ebb__program_create takes. Errors: E_NOMEM. */
 ebb_status ebb__tape_trace(ebb__trace *out, const ebb_allocator *allocator, const ebb__tape *t);
 

@@ -31,7 +31,7 @@ static void chain_tape(ebb__tape *t, ebb_context *ctx, uint64_t bytes)
         if (is_rule) t->left[value[layer + 1]] = i;
         if (is_rule) gradient = made;
         if (!is_rule) value[layer + 1] = made;
-        ebb__tape_end(t, i + 1, 100, is_rule, false);
+        ebb__tape_end(t, i + 1, 100, is_rule);
     }
 }
 
