@@ -86,7 +86,9 @@ ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *
     ebb__engine *e = b->ctx->engine;
     if (!*total) {
         *total = ebb__claim_or_keep(g);
-        return *total ? EBB_OK : ebb_error_status();
+        if (!*total) return ebb_error_status();
+        ebb__part_note(b, total);
+        return EBB_OK;
     }
     EBB_TRY(operands_widen(b, total, &g));
     if (!b->create_graph && ebb__tensor_exclusive(ebb__slot_raw(*total))) {
@@ -334,6 +336,7 @@ static ebb_status nodes_run(ebb__backward *b)
 {
     for (int64_t i = 0; i < b->walk.n_nodes; i++) {
         prefetch(b, i);
+        if (b->n_parts) EBB_TRY(ebb__parts_settle(b, i));
         ebb__next_uses_at(b, i);
         if (b->has_wide) EBB_TRY(outputs_narrow(b, i));
         if (atomic_load_explicit(&record_of(b, i)->marks, memory_order_relaxed))

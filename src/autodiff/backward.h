@@ -66,6 +66,8 @@ typedef struct ebb__kept_total {
     ebb_tensor *total;
 } ebb__kept_total;
 
+enum { EBB__MAX_PARTS = 8 };
+
 struct ebb__backward {
     ebb__graph_walk walk;
     ebb_context *ctx;
@@ -79,6 +81,8 @@ struct ebb__backward {
     bool committed;   /* commit_each_leaf: a slot has been added to */
     bool has_wide;    /* some total of 16-bit floats is a sum, in f32 */
     ebb__kept_total *kept;
+    ebb__grad_total *part[EBB__MAX_PARTS]; /* under a budget: see ebb__parts_settle */
+    int32_t n_parts;
     void *memory;
     size_t memory_bytes;
     ebb__array again; /* a kept graph's values to be given up again; a use each */
@@ -103,6 +107,10 @@ static inline ebb__grad_total *ebb__leaf_total(ebb__backward *b, int64_t leaf)
 {
     return &b->total[b->first_out[b->walk.n_nodes] + leaf];
 }
+/* parts.c: the total has just been given, and may be a small part of a larger gradient. */
+void ebb__part_note(ebb__backward *b, ebb__grad_total *total);
+/* Before node i: such parts that alone keep all the bytes of the whole get bytes of their own. */
+ebb_status ebb__parts_settle(ebb__backward *b, int64_t i);
 /* Adds g (borrowed) to a total. */
 ebb_status ebb__total_add(ebb__backward *b, ebb__grad_total *total, ebb_tensor *g);
 /* What the innermost scope made and nobody else holds becomes ours; what belongs to others is

@@ -55,7 +55,7 @@ void ebb__trace_op(const ebb__apply *a)
     const ebb__value *in[MOST];
     int32_t n = 0;
     for (int32_t i = 0; i < c->n_in && n < MOST; i++)
-        if (a->slot[i]) in[n++] = a->slot[i]->storage->value;
+        if (a->slot[i]) in[n++] = ebb__operand(a, i);
     ebb__op_event event = {.op = c->op,
                            .ctx = c->ctx,
                            .in = in,

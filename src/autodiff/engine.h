@@ -22,6 +22,11 @@ ebb_status ebb__run(ebb_context *ctx, const ebb_op *op, const void *attr, int32_
 ebb_tensor *ebb__run1(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
                       ebb_tensor *const *in);
 
+/* The same, in[0] being read for the last time by anybody who has no handle of their own on it:
+ * where bytes are short its first result may take its place. Of no composed operation. */
+ebb_status ebb__run_last(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
+                         ebb_tensor *const *in, int32_t n_out, ebb_tensor **out);
+
 /* Puts the result in the place of in[0]; `name` is that of the variant, a literal. The handle keeps
  * its dtype and shape. */
 ebb_status ebb__run_in_place(const ebb_op *op, const char *name, const void *attr, int32_t n_in,

@@ -146,7 +146,7 @@ static bool is_seen(const ebb__follow *f, const ebb__value *v)
 
 static ebb__value *operand(const ebb__follow *f, const ebb__apply *a, int32_t i)
 {
-    ebb__value *v = a->slot[i] ? a->slot[i]->storage->value : NULL;
+    ebb__value *v = ebb__operand(a, i);
     return is_seen(f, v) ? v : NULL;
 }
 
@@ -238,6 +238,13 @@ static uint64_t shape_mix(uint64_t hash, const ebb_view *v, bool has_recipe)
     return hash;
 }
 
+/* Whether a result took the place of an operand, and cannot be made again for that, or not, the step is
+ * the same. */
+static bool is_made_again(const ebb__apply *a, int32_t k)
+{
+    return !a->made[k]->tiny && (a->over || ebb__recipe_of(a->made[k]));
+}
+
 /* A gradient is added to in place or not, as values made from it have been given up or not:
  * the step is the same. */
 static bool is_sum(const ebb__follow *f, const ebb__apply *a)
@@ -252,7 +259,7 @@ static uint64_t shapes_mix(const ebb__follow *f, const ebb__apply *a, uint64_t h
     hash = mix(hash, c->scratch_bytes);
     if (is_sum(f, a)) hash = shape_mix(hash, &c->in[0], true);
     for (int32_t k = 0; k < c->n_out + c->n_aux; k++)
-        hash = shape_mix(hash, &c->out[k], !a->made[k]->tiny && ebb__recipe_of(a->made[k]));
+        hash = shape_mix(hash, &c->out[k], is_made_again(a, k));
     return hash;
 }
 
@@ -272,10 +279,10 @@ static void made_note(ebb__follow *f, const ebb__apply *a)
     const ebb__call *c = &a->call;
     int32_t n = c->n_out + c->n_aux;
     for (int32_t k = 0; k < n; k++)
-        if (is_seen(f, a->made[k]) && !ebb__recipe_of(a->made[k]))
+        if (is_seen(f, a->made[k]) && !is_made_again(a, k))
             brings(f, a->made[k], EBB__TAPE_SOURCE, a->made[k]->bytes);
     for (int32_t k = 0; k < n; k++)
-        if (is_seen(f, a->made[k]) && ebb__recipe_of(a->made[k]))
+        if (is_seen(f, a->made[k]) && is_made_again(a, k))
             brings(f, a->made[k], EBB__TAPE_MADE, a->made[k]->bytes);
     if (c->scratch_bytes) brings(f, NULL, EBB__TAPE_SCRATCH, c->scratch_bytes);
     for (int32_t i = 0; i < c->n_in && c->op->writes; i++) {
@@ -428,10 +435,14 @@ void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
     if (f->tells) tell(f, a, at);
 }
 
-/* First as if nothing was learned, then, where that is enough, without what learning has in
- * memory. */
+/* First as if nothing was learned, then without what planning has in memory, then, where that is
+ * enough, without what learning has. */
 bool ebb__follow_refused(ebb__follow *f)
 {
+    if (f->how == EBB__HOW_ALONE && f->planning.of) {
+        ebb__planning_end(&f->planning, f->ctx); /* it begins again with the next step */
+        return true;
+    }
     if (f->how == EBB__HOW_ALONE) {
         const ebb_budget_report *r = ebb__refusal_pending();
         bool any = f->cache.n || f->now.table || f->planning.of;

@@ -117,7 +117,7 @@ static uint64_t call_hash(const ebb__habit *h, const ebb__apply *a)
     x = mix(x, (uintptr_t)c->op);
     for (int32_t i = 0; i < c->n_in; i++) {
         if (!a->slot[i]) continue;
-        uint32_t made = number_in(&h->now, a->slot[i]->storage->value);
+        uint32_t made = number_in(&h->now, ebb__operand(a, i));
         x = mix(x, made == NEVER ? 1 : 2 + (uint64_t)(h->now.n_values - made));
     }
     for (int32_t k = 0; k < c->n_out + c->n_aux; k++) {
@@ -178,11 +178,11 @@ void ebb__habit_op(const ebb__apply *a)
     s->hash[at] = call_hash(h, a);
     s->n_ops++;
     for (int32_t i = 0; i < c->n_in; i++)
-        if (a->slot[i]) read_note(h, a->slot[i]->storage->value, at);
+        if (a->slot[i]) read_note(h, ebb__operand(a, i), at);
     if (!made_note(h, a, at)) atomic_store(&h->ended, true);
     bool same = !h->dear && at < h->before.n_ops && h->before.hash[at] == s->hash[at];
     for (int32_t i = 0; i < c->n_in; i++)
-        if (a->slot[i]) give_up(h, a->slot[i]->storage->value, at, same);
+        if (a->slot[i]) give_up(h, ebb__operand(a, i), at, same);
     leave(h);
 }
 

@@ -20,9 +20,10 @@ typedef struct bytes {
     size_t memory_bytes;
 } bytes;
 
+/* What has bytes of its own. */
 static ebb__value *operand(const ebb__apply *a, int32_t i)
 {
-    ebb__value *v = a->slot[i] ? a->slot[i]->storage->value : NULL;
+    ebb__value *v = i == 0 && a->over ? NULL : ebb__operand(a, i);
     return v && !v->tiny ? v : NULL;
 }
 
@@ -84,7 +85,7 @@ static ebb_status check(const bytes *b)
     const ebb__apply *a = b->a;
     size_t need[EBB_KIND_MAX] = {0}, missing = 0;
     for (int32_t k = 0; k < b->n; k++)
-        if (b->want[k].is_scratch || b->want[k].bytes > EBB__TINY_BYTES)
+        if (!b->want[k].over && (b->want[k].is_scratch || b->want[k].bytes > EBB__TINY_BYTES))
             need[b->want[k].kind] += (b->want[k].bytes + 63) & ~(size_t)63;
     for (int32_t i = 0; i < a->call.n_in; i++) {
         const ebb__value *v = operand(a, i);
@@ -97,8 +98,10 @@ static ebb_status check(const bytes *b)
 
 static bool any_missing(const ebb__apply *a)
 {
-    for (int32_t i = 0; i < a->call.n_in; i++)
-        if (operand(a, i) && !ebb__value_has_bytes(operand(a, i))) return true;
+    for (int32_t i = 0; i < a->call.n_in; i++) {
+        const ebb__value *v = operand(a, i);
+        if (v && !ebb__value_has_bytes(v)) return true;
+    }
     return false;
 }
 
@@ -116,21 +119,39 @@ static ebb_status restore(const bytes *b)
     return status;
 }
 
+/* The first result may take the place of the first operand, of which only its handle and our lock
+ * have a use. */
+static void over_choose(bytes *b)
+{
+    const ebb__apply *a = b->a;
+    ebb__value *v = a->is_last ? operand(a, 0) : NULL;
+    bool may = v && ebb__over_may(v, a->call.ctx, b->want[0].bytes, 2, 0);
+    b->want[0].over = may ? a->slot[0]->storage : NULL;
+}
+
 /* Nothing is pinned meanwhile; operands are locked but while missing ones are made. */
 static ebb_status alone(bytes *b)
 {
-    const ebb__apply *a = b->a;
+    ebb__apply *a = b->a;
     int32_t n_in = a->call.n_in;
+    ebb__value *first = n_in ? operand(a, 0) : NULL;
     for (int32_t i = 0; i < n_in; i++)
         if (operand(a, i)) ebb__value_lock(operand(a, i));
+    over_choose(b);
     ebb_status status = check(b);
     if (status == EBB_OK && any_missing(a)) {
         operands_unlock(a);
         status = restore(b);
         for (int32_t i = 0; i < n_in; i++)
             if (operand(a, i)) ebb__value_lock(operand(a, i));
+        over_choose(b);
     }
     if (status == EBB_OK) status = ebb__wants_make(a->call.ctx, b->want, b->n);
+    if (status == EBB_OK && b->want[0].over) {
+        ebb__value_stay(first, false);
+        a->over = first;
+        ebb__value_unlock(first);
+    }
     if (status == EBB_OK)
         for (int32_t i = 0; i < n_in; i++)
             if (operand(a, i)) ebb__value_pin_reserved(operand(a, i));
@@ -138,13 +159,15 @@ static ebb_status alone(bytes *b)
     return status;
 }
 
-/* Where what was learned did not do, or takes the room, it is tried again without. */
+/* Where what was learned did not do, or takes the room, it is tried again without; at last with gradients
+ * under way among what is given up, to the end of the step. */
 static ebb_status alone_or_again(bytes *b)
 {
     ebb_error pending;
     ebb_error_get(&pending);
     ebb_status status = alone(b);
-    while (status == EBB_E_BUDGET && ebb__habit_refused(b->a->call.ctx)) {
+    while (status == EBB_E_BUDGET &&
+           (ebb__habit_refused(b->a->call.ctx) || ebb__gradients_give(b->a->call.ctx, true))) {
         ebb__error_adopt(&pending);
         status = alone(b);
     }

@@ -20,6 +20,8 @@ const char *ebb__argument_name(const ebb_op *op, int32_t i);
 /* writes.c: checks what it writes, and lets it be written. Afterwards c->over says where. */
 ebb_status ebb__writes_prepare(ebb__apply *a);
 bool ebb__goes_over(const ebb_op *op, ebb_tensor *const *in);
+/* writes.c: may the first result lie where input i does, with the reference kernel. */
+bool ebb__may_go_over(const ebb__call *c, int32_t i);
 ebb_status ebb__kernel_run(ebb__apply *a);
 
 #endif

@@ -143,7 +143,7 @@ ebb_status ebb__record_make(ebb__record **out, const ebb__apply *a, ebb_tensor *
 {
     const ebb__call *c = &a->call;
     bool view = c->op->flags & EBB_OP_VIEW;
-    bool recipe = !view && !(c->op->flags & EBB_OP_NO_RECOMPUTE) && any_large(a);
+    bool recipe = !view && !(c->op->flags & EBB_OP_NO_RECOMPUTE) && !a->over && any_large(a);
     *out = NULL;
     if (!recipe && !a->tracked) return EBB_OK;
     int32_t n_out = c->n_out + c->n_aux;

@@ -73,8 +73,18 @@ typedef struct ebb__apply {
     ebb_dtype promoted; /* what the operands must be cast to first; 0: nothing */
     int32_t max_in;     /* what the arrays hold */
     float cost_ns;      /* estimated, under a budget; else 0 */
-    bool tracked;       /* an input is, the thread records, the operation is differentiable */
+    bool is_last;       /* nobody else reads the first operand after this */
+    ebb__value
+        *over;    /* the first operand, which stays, where its block went over to a result */
+    bool tracked; /* an input is, the thread records, the operation is differentiable */
 } ebb__apply;
+
+/* What the operation reads, or has read; NULL where absent. */
+static inline ebb__value *ebb__operand(const ebb__apply *a, int32_t i)
+{
+    if (i == 0 && a->over) return a->over;
+    return a->slot[i] ? a->slot[i]->storage->value : NULL;
+}
 
 /* The record of a finished application whose results have their handles, with saves taken and,
  * where it can serve as one, linked as the recipe of its results. *out NULL where none is

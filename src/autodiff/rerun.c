@@ -7,7 +7,9 @@
 #include "autodiff/rerun.h"
 
 #include "autodiff/backward.h"
+#include "autodiff/in_budget.h"
 #include "base/size.h"
+#include "memory/reserve.h"
 
 #include <time.h>
 
@@ -85,18 +87,32 @@ static size_t spare_bytes(const ebb__call *c, ebb__value *const *held)
 static void outputs_unreserve(ebb__value *const *held, int32_t n)
 {
     for (int32_t k = 0; k < n; k++)
-        if (held[k]) ebb__value_unreserve(held[k]);
+        if (held[k] && held[k]->data) ebb__value_unreserve(held[k]);
 }
 
-/* Room for the outputs, then scratch: after that nothing moves. */
-static ebb_status reserve(ebb__call *c, ebb__value *const *held, size_t scratch)
+/* The input whose block the first output can have, since it is there for that alone; NULL: none. */
+static ebb__value *over_of(const ebb__call *c, const ebb__record *r, const ebb__value *first)
 {
-    int32_t n = c->n_out + c->n_aux;
+    for (int32_t i = 0; first && i < r->n_in; i++) {
+        const ebb__layout *l = ebb__record_layout(r, i);
+        if (!l || !l->contiguous || l->offset || !ebb__may_go_over(c, i)) continue;
+        if (ebb__over_may(r->in[i], first->ctx, ebb__view_bytes(&c->out[0]), 1, 1))
+            return r->in[i];
+    }
+    return NULL;
+}
+
+/* Room for the outputs, of which the first may have that of `over`, then scratch: after that nothing
+ * moves. */
+static ebb_status reserve(ebb__call *c, ebb__value *const *held, size_t scratch,
+                          ebb__value *over)
+{
+    int32_t n = c->n_out + c->n_aux, first = over ? 1 : 0;
     size_t bytes = ebb__round_64(scratch);
-    for (int32_t k = 0; k < n; k++)
+    for (int32_t k = first; k < n; k++)
         if (held[k]) bytes += held[k]->bytes;
     EBB_TRY(ebb__room_make(c->ctx, bytes));
-    for (int32_t k = 0; k < n; k++) {
+    for (int32_t k = first; k < n; k++) {
         if (!held[k] || ebb__value_reserve(held[k]) == EBB_OK) continue;
         outputs_unreserve(held, k);
         return ebb_error_status();
@@ -105,14 +121,21 @@ static ebb_status reserve(ebb__call *c, ebb__value *const *held, size_t scratch)
         outputs_unreserve(held, n);
         return ebb_error_status();
     }
+    if (over) ebb__over_take(held[0], over, NULL);
     return EBB_OK;
+}
+
+/* It has bytes, or those of the first output, which it gave up for that. */
+static ebb__value *pinned(const ebb__record *r, int32_t i)
+{
+    return r->in[i] && r->in[i]->data ? r->in[i] : NULL;
 }
 
 /* Addresses from now on; a kernel of the user's may come back to the library. */
 static void pin(ebb__call *c, ebb__record *r, ebb__value *const *held, char *spare)
 {
     for (int32_t i = 0; i < r->n_in; i++)
-        if (r->in[i]) ebb__value_pin_reserved(r->in[i]);
+        if (pinned(r, i)) ebb__value_pin_reserved(r->in[i]);
     inputs_resolve(c, r);
     broadcast(c, r);
     for (int32_t k = 0; k < r->n_out; k++) {
@@ -124,13 +147,15 @@ static void pin(ebb__call *c, ebb__record *r, ebb__value *const *held, char *spa
         c->out[k].data = spare;
         spare += ebb__round_64(ebb__view_bytes(&c->out[k]));
     }
+    for (int32_t i = 0; i < r->n_in; i++)
+        if (r->in[i] && !pinned(r, i)) c->in[i].data = c->out[0].data;
 }
 
 /* Inputs first: once its outputs are there the record may break and forget what it read. */
 static void settle(const ebb__record *r, ebb__value *const *held, bool ok)
 {
     for (int32_t i = 0; i < r->n_in; i++)
-        if (r->in[i]) ebb__value_unpin(r->in[i]);
+        if (pinned(r, i)) ebb__value_unpin(r->in[i]);
     for (int32_t k = 0; k < r->n_out; k++) {
         if (!held[k]) continue;
         ebb__value_unpin(held[k]);
@@ -182,13 +207,14 @@ static ebb_status compute(ebb__record *r, ebb__call *c, ebb__value *const *held)
     const ebb__override *o = ebb__registry_plan(r->ctx->registry, c, &backend);
     size_t kernel_scratch = ebb__round_64(c->scratch_bytes);
     size_t scratch = kernel_scratch + spare_bytes(c, held);
-    EBB_TRY(reserve(c, held, scratch));
+    ebb__value *over = o ? NULL : over_of(c, r, held[0]);
+    EBB_TRY(reserve(c, held, scratch, over));
     pin(c, r, held, (char *)c->scratch + kernel_scratch);
     uint64_t start = now_ns();
     ebb_status status = o ? o->forward(c, backend) : r->op->forward(c);
     ebb__room_recomputed(c->ctx, now_ns() - start, ebb__record_cost(r));
     if (status == EBB_OK) status = as_before(r, held);
-    settle(r, held, status == EBB_OK);
+    settle(r, held, status == EBB_OK || over); /* what was written over is gone either way */
     if (scratch) ebb__scratch_free(c->ctx, c->scratch, scratch);
     return status;
 }

@@ -268,8 +268,14 @@ ebb_status ebb__restore(ebb__value *v)
 ebb_status ebb__restore_pinned(ebb__value *v)
 {
     ebb__gate_hold hold;
+    ebb_error pending;
+    ebb_error_get(&pending);
     ebb__gate_enter_alone(&hold, ebb__gate_of(v->ctx));
     ebb_status status = ebb__restore(v);
+    if (status == EBB_E_BUDGET && ebb__gradients_give(v->ctx, true)) {
+        ebb__error_adopt(&pending);
+        status = ebb__restore(v);
+    }
     if (status == EBB_OK && !ebb__value_pin(v))
         status = ebb__fail(EBB_E_INTERNAL, "restored bytes are not there");
     ebb__gate_leave(&hold);

@@ -163,8 +163,11 @@ static void rule_emit(ebb_vjp *v, const ebb_op *op, const void *attr, int32_t n_
             sticky(v, ebb__null_argument(op->name, "an argument"));
             return;
         }
-    if (ebb__run(v->ctx, op, attr, n_in, in, n_out, out) != EBB_OK)
-        sticky(v, ebb_error_status());
+    bool is_last = n_in > 0 && in[0] == v->last && v->last && !op->compose;
+    v->last = NULL;
+    ebb_status status = is_last ? ebb__run_last(v->ctx, op, attr, n_in, in, n_out, out)
+                                : ebb__run(v->ctx, op, attr, n_in, in, n_out, out);
+    if (status != EBB_OK) sticky(v, status);
 }
 
 static bool same_dims(const ebb__layout *a, const ebb__layout *b)

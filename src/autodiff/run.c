@@ -255,6 +255,17 @@ static ebb_status compute(ebb__apply *a)
     return status;
 }
 
+/* May the first result lie where the first operand does, as far as can be seen from here. */
+static bool may_go_over(const ebb__apply *a)
+{
+    const ebb__call *c = &a->call;
+    const ebb__slot *s = a->slot[0];
+    return s && ebb__may_go_over(c, 0) && !a->override && !a->tracked && !s->node &&
+           s->layout->contiguous && !s->layout->offset &&
+           atomic_load_explicit(&s->refs, memory_order_acquire) == 1 &&
+           atomic_load_explicit(&s->storage->refs, memory_order_acquire) == 1;
+}
+
 /* ---- results ----------------------------------------------------------------------------- */
 
 static void handles_drop(ebb_tensor **out, int32_t n)
@@ -308,12 +319,10 @@ static ebb_status record(ebb__apply *a, ebb_tensor **out)
     return EBB_OK;
 }
 
-static ebb_status apply_kernel(ebb__apply *a, ebb_tensor **out)
+/* The kernel has run. */
+static ebb_status finish(ebb__apply *a, ebb_tensor **out)
 {
     ebb__call *c = &a->call;
-    EBB_TRY(c->op->flags & EBB_OP_VALUE_SHAPE ? shapes_of_values(a) : shapes_resolve(a));
-    if (c->op->writes) EBB_TRY(ebb__writes_prepare(a));
-    EBB_TRY(compute(a));
     if (c->ctx->engine->trace) ebb__trace_op(a);
     if (c->n_out + c->n_aux == 0) {
         if (ebb__habit_of(c->ctx)) ebb__habit_op(a);
@@ -329,6 +338,18 @@ static ebb_status apply_kernel(ebb__apply *a, ebb_tensor **out)
     if (status == EBB_OK && (status = record(a, out)) != EBB_OK) handles_drop(out, c->n_out);
     if (ebb__habit_of(c->ctx) && status == EBB_OK) ebb__habit_op(a);
     for (int32_t k = c->n_out; k < n; k++) ebb__value_unuse(a->made[k]);
+    return status;
+}
+
+static ebb_status apply_kernel(ebb__apply *a, ebb_tensor **out)
+{
+    const ebb_op *op = a->call.op;
+    EBB_TRY(op->flags & EBB_OP_VALUE_SHAPE ? shapes_of_values(a) : shapes_resolve(a));
+    if (op->writes) EBB_TRY(ebb__writes_prepare(a));
+    a->is_last = a->is_last && may_go_over(a);
+    ebb_status status = compute(a);
+    if (status == EBB_OK) status = finish(a, out);
+    if (a->over) ebb__value_stay_end(a->over, false);
     return status;
 }
 
@@ -404,7 +425,7 @@ static ebb_status run_on_copies(ebb_context *ctx, const ebb_op *op, const void *
 
 static ebb_status run_checked(ebb_context *ctx, const ebb_op *op, const void *attr,
                               int32_t n_in, ebb_tensor *const *in, int32_t n_out,
-                              ebb_tensor **out)
+                              ebb_tensor **out, bool is_last)
 {
     ebb_view few_in[FEW], few_out[MAX_MADE];
     ebb__slot *few_slot[FEW];
@@ -419,6 +440,8 @@ static ebb_status run_checked(ebb_context *ctx, const ebb_op *op, const void *at
     a.call.n_aux = op->n_aux;
     a.override = NULL;
     a.promoted = (ebb_dtype)0;
+    a.is_last = is_last;
+    a.over = NULL;
     a.cost_ns = 0;
     a.backend = NULL;
     a.call.in = few_in;
@@ -452,7 +475,16 @@ ebb_status ebb__run_unnamed(ebb_context *ctx, const ebb_op *op, const void *attr
     for (int32_t k = 0; k < n_out; k++) out[k] = NULL;
     EBB_TRY(ebb__scope_required());
     return op->compose ? ebb__compose(ctx, op, attr, n_in, in, n_out, out)
-                       : run_checked(ctx, op, attr, n_in, in, n_out, out);
+                       : run_checked(ctx, op, attr, n_in, in, n_out, out, false);
+}
+
+ebb_status ebb__run_last(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,
+                         ebb_tensor *const *in, int32_t n_out, ebb_tensor **out)
+{
+    const char *outer = ebb__error_op_set(op->name);
+    ebb_status status = run_checked(ctx, op, attr, n_in, in, n_out, out, true);
+    ebb__error_op_set(outer);
+    return status;
 }
 
 ebb_status ebb__run(ebb_context *ctx, const ebb_op *op, const void *attr, int32_t n_in,

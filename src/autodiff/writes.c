@@ -3,7 +3,8 @@
  * Whoever gave up values made from the old content needs it. A write then copies it; not where
  * the operation can put the new content into the bytes of its other operand (a gradient that is
  * used up), which the storage gets, while the old value stays where it is. So the update of a
- * parameter wants no bytes, whatever a scope still holds.
+ * parameter wants no bytes, whatever a scope still holds. Other operations may put their result where
+ * an operand was that nobody reads again.
  * SPDX-License-Identifier: MIT */
 #include "autodiff/backward.h"
 #include "autodiff/dry.h"
@@ -54,4 +55,17 @@ ebb_status ebb__writes_prepare(ebb__apply *a)
             EBB_TRY(ebb__storage_write(s->storage, c->op->name, ebb__restore));
     }
     return EBB_OK;
+}
+
+bool ebb__may_go_over(const ebb__call *c, int32_t i)
+{
+    const ebb_view *in = &c->in[i], *out = &c->out[0];
+    bool is_map = c->op->flags & EBB_OP_ALIAS_SAFE && c->n_out + c->n_aux == 1;
+    bool is_first = c->op->flags & EBB_OP_OVER_FIRST && i == 0;
+    if ((!is_map && !is_first) || c->op->flags & EBB_OP_RANDOM || in->dtype != out->dtype ||
+        ebb__dtype_is_half(out->dtype) || !ebb__shape_equal(&in->shape, &out->shape))
+        return false;
+    for (int64_t d = 0; d < out->shape.n_dims; d++)
+        if (in->strides[d] != out->strides[d]) return false;
+    return true;
 }

@@ -49,6 +49,7 @@ size_t ebb__account_budget(const ebb__account *a);
  * what was run, and what has served for all steps so far. */
 typedef struct ebb__budget_notes {
     size_t lower_bound, served;
+    size_t seen; /* no working set of what was run can be more */
     uint64_t n_backwards;
 } ebb__budget_notes;
 ebb__budget_notes *ebb__account_notes(const ebb__account *a);

@@ -114,8 +114,9 @@ struct ebb__memory {
     uint64_t n_evictions_before;        /* the end of the last step */
     bool follows;                       /* who sets next uses sets all of them */
     bool policy_is_fixed;
-    atomic_bool copies; /* a write has copied a parameter for what was given up */
-    atomic_uint n_maps; /* by users, of values of this memory */
+    bool gives_gradients; /* those under way may be given up */
+    atomic_bool copies;   /* a write has copied a parameter for what was given up */
+    atomic_uint n_maps;   /* by users, of values of this memory */
     uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
     double recompute_cost;
     size_t planned_bytes; /* one that would, as simulated; 0: not known */
@@ -283,6 +284,8 @@ void ebb__ref_drop(ebb__memory *m, ebb__value *v);
 void ebb__lose(ebb__memory *m, ebb__value *v);
 /* A resident value's bytes go; state is the caller's to set. */
 void ebb__bytes_free(ebb__memory *m, ebb__value *v);
+/* The block of `from`, resident, is that of `to` already: nobody reads the one again. */
+void ebb__bytes_pass(ebb__memory *m, ebb__value *from, ebb__value *to);
 /* The value no longer has a recipe. */
 void ebb__recipe_drop(ebb__memory *m, ebb__value *v);
 /* The record can no longer be run: it lets go of what it reads. */

@@ -83,18 +83,21 @@ bool ebb__mirror_fits(ebb__memory *m, const ebb__record *r)
 
 /* ---- numbers ----------------------------------------------------------------------------- */
 
-static uint8_t group_of(const ebb__value *v)
+/* A gradient under way is what the whole backward so far has made: what it takes to make one again
+ * is there no more. */
+static uint8_t group_of(const ebb__memory *m, const ebb__value *v)
 {
+    bool goes = v->kind == EBB_KIND_TEMPORARY && m->gives_gradients;
     return v->phantom                       ? EBB__GROUP_KEPT
            : v->kind == EBB_KIND_ACTIVATION ? EBB__GROUP_ACTIVATION
-           : v->kind == EBB_KIND_TEMPORARY  ? EBB__GROUP_TEMPORARY
+           : goes                           ? EBB__GROUP_TEMPORARY
                                             : EBB__GROUP_KEPT;
 }
 
 static void number_set(ebb__memory *m, ebb__big *b, uint32_t number)
 {
     ebb__ledger_set_owner(m->ledger, number, &b->number);
-    ebb__ledger_set_group(m->ledger, number, group_of(&b->value));
+    ebb__ledger_set_group(m->ledger, number, group_of(m, &b->value));
     b->counted = true;
     ebb__mirror_know(m, b);
     if (b->locks) ebb__ledger_lock(m->ledger, number);
@@ -203,9 +206,22 @@ void ebb__mirror_kind(ebb__memory *m, ebb__value *v)
 {
     ebb__big *b = ebb__big_of(v);
     if (!ebb__mirror_has(m, b)) return;
-    ebb__ledger_set_group(m->ledger, b->number, group_of(v));
+    ebb__ledger_set_group(m->ledger, b->number, group_of(m, v));
     if (!v->recipe) readers_weigh(m, v);
     ebb__mirror_expect(m, b);
+}
+
+bool ebb__gradients_give(ebb_context *ctx, bool give)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    bool changes = m->own_ledger && m->gives_gradients != give;
+    m->gives_gradients = changes ? give : m->gives_gradients;
+    for (const ebb__big *b = changes ? m->all : NULL; b; b = b->next)
+        if (b->value.kind == EBB_KIND_TEMPORARY && ebb__mirror_has(m, b))
+            ebb__ledger_set_group(m->ledger, b->number, group_of(m, &b->value));
+    ebb__memory_leave_unchanged(m);
+    return changes;
 }
 
 /* ---- time and expectations --------------------------------------------------------------- */

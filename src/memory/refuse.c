@@ -28,14 +28,16 @@ static size_t all_of(const size_t bytes[EBB_KIND_MAX])
     return total;
 }
 
-/* What is in use, without what can be given up. */
-static void held_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m, const ebb__account *a)
+/* What is in use, without what can be given up. Quick: more, gradients under way among it where others
+ * go first. */
+static void held_by_kind(size_t out[EBB_KIND_MAX], ebb__memory *m, const ebb__account *a,
+                         bool quick)
 {
     ebb_stats held = {0};
     size_t evictable[EBB_KIND_MAX] = {0};
     ebb__account_stats(&held, a);
     ebb__memory_enter(m);
-    bool exact = atomic_load(&m->n_maps) || ebb__gate_is_nested(&m->gate);
+    bool exact = !quick || atomic_load(&m->n_maps) || ebb__gate_is_nested(&m->gate);
     ebb__evictable_by_kind(evictable, m, a, exact);
     ebb__memory_leave_unchanged(m);
     memset(out, 0, EBB_KIND_MAX * sizeof *out);
@@ -96,18 +98,39 @@ static void complete(ebb_context *ctx, const ebb__account *a)
     ebb__refusal_bind();
 }
 
-static ebb_status check_one(ebb_context *ctx, const ebb__account *a, const size_t *need,
-                            size_t missing)
+/* All that must be there at once. */
+static size_t at_once(size_t by_kind[EBB_KIND_MAX], ebb__memory *m, const ebb__account *a,
+                      const size_t *need, size_t missing, bool quick)
 {
-    ebb__memory *m = ctx->memory;
-    size_t by_kind[EBB_KIND_MAX], budget = ebb__account_budget(a);
-    held_by_kind(by_kind, m, a);
+    held_by_kind(by_kind, m, a, quick);
     by_kind[EBB_KIND_ACTIVATION] += missing;
     for (int k = 0; k < EBB_KIND_CACHE; k++) {
         by_kind[k] += need[k];
         if (by_kind[k] < need[k]) by_kind[k] = SIZE_MAX / EBB_KIND_MAX;
     }
-    const size_t total = all_of(by_kind);
+    return all_of(by_kind);
+}
+
+/* By a quick look it is neither refused nor more than was seen: there is nothing to note. */
+static bool is_nothing_new(ebb__memory *m, const ebb__account *a, const size_t *need,
+                           size_t missing)
+{
+    size_t by_kind[EBB_KIND_MAX], most = at_once(by_kind, m, a, need, missing, true);
+    ebb__memory_enter(m);
+    ebb__budget_notes *notes = ebb__account_notes(a);
+    bool is_new = most > notes->seen;
+    if (is_new) notes->seen = most;
+    ebb__memory_leave_unchanged(m);
+    return !is_new && most <= ebb__account_budget(a);
+}
+
+static ebb_status check_one(ebb_context *ctx, const ebb__account *a, const size_t *need,
+                            size_t missing)
+{
+    ebb__memory *m = ctx->memory;
+    if (is_nothing_new(m, a, need, missing)) return EBB_OK;
+    size_t by_kind[EBB_KIND_MAX], budget = ebb__account_budget(a);
+    const size_t total = at_once(by_kind, m, a, need, missing, false);
     if (total <= budget) {
         ebb__memory_enter(m);
         ebb__budget_notes *notes = ebb__account_notes(a);
@@ -143,7 +166,7 @@ static void needed_set(ebb_context *ctx, const ebb__account *tight, ebb_kind kin
 {
     ebb_budget_report *report = &ebb__refusal_get()->report;
     size_t by_kind[EBB_KIND_MAX];
-    held_by_kind(by_kind, ctx->memory, tight);
+    held_by_kind(by_kind, ctx->memory, tight, true);
     by_kind[kind] += bytes;
     if (all_of(by_kind) <= report->budget_bytes) {
         ebb_stats held;
@@ -186,6 +209,7 @@ ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind)
 void ebb__memory_step_done(ebb_context *ctx)
 {
     ebb__memory *m = ctx->memory;
+    ebb__gradients_give(ctx, false);
     for (const ebb_context *c = m->has_budget ? ctx : NULL; c; c = c->parent) {
         if (!ebb__account_budget(c->account)) continue;
         ebb_stats s = {0};

@@ -26,7 +26,8 @@ typedef struct ebb__want {
     size_t bytes;
     ebb_kind kind;
     bool is_scratch;
-    ebb__value *value; /* has a use for the caller, and a pin: see ebb__wants_unpin */
+    ebb__storage *over; /* whose value's block it takes: see ebb__over_take; NULL: its own */
+    ebb__value *value;  /* has a use for the caller, and a pin: see ebb__wants_unpin */
     void *scratch;
 } ebb__want;
 /* Small objects for what is wanted, which then is tried, or left. They come before the caller pins
@@ -45,6 +46,15 @@ void ebb__wants_unpin(const ebb__want *want, int32_t n);
 /* Undoes either; unpinned. */
 void ebb__wants_drop(ebb_context *ctx, ebb__want *want, int32_t n);
 
+/* ---- over.c: in the place of an operand that nobody reads again --------------------------- */
+/* May a result of so many bytes have the block of `from`: that is locked once, and has `uses`, of
+ * which n_deps by dropped values. Called alone. */
+bool ebb__over_may(const ebb__value *from, const ebb_context *ctx, size_t bytes, unsigned uses,
+                   unsigned n_deps);
+/* v, which has none, gets the block of `from`, which is there and has another use. s, not NULL: who
+ * holds `from`, and has v from now on, which is resident. NULL: v is about to be made again. */
+void ebb__over_take(ebb__value *v, ebb__value *from, ebb__storage *s);
+
 /* Refuses (E_BUDGET, with the report) what cannot fit whatever is given up: `need` more bytes by kind,
  * with `missing` bytes of operands that are to be made again. Operands are locked. */
 ebb_status ebb__room_check(ebb_context *ctx, const size_t need[EBB_KIND_MAX], size_t missing);
@@ -52,6 +62,9 @@ ebb_status ebb__room_check(ebb_context *ctx, const size_t need[EBB_KIND_MAX], si
 void ebb__memory_step_done(ebb_context *ctx);
 /* A budget that is known to do; 0: none. */
 void ebb__memory_known(ebb_context *ctx, size_t bytes);
+/* Gradients under way are given up from now on, or no longer; false: so it was. Not done where there
+ * is another way: see mirror.c. */
+bool ebb__gradients_give(ebb_context *ctx, bool give);
 /* Evicts until so many bytes may be charged. Called alone. E_BUDGET. */
 ebb_status ebb__room_make(ebb_context *ctx, size_t bytes);
 

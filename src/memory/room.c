@@ -119,6 +119,12 @@ static bool is_tiny(const ebb__want *w)
     return !w->is_scratch && w->bytes <= EBB__TINY_BYTES;
 }
 
+/* It has a block of its own. */
+static bool has_block(const ebb__want *w)
+{
+    return !is_tiny(w) && !w->over;
+}
+
 static void structs_free(ebb_context *ctx, ebb__want *want, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
@@ -193,8 +199,11 @@ void ebb__wants_drop(ebb_context *ctx, ebb__want *want, int32_t n)
     for (int32_t i = 0; i < n; i++) {
         if (want[i].is_scratch)
             ebb__scratch_free(ctx, want[i].scratch, want[i].bytes);
-        else
+        else if (want[i].value->data)
             ebb__value_unuse(want[i].value);
+        else
+            ebb__object_free(ctx, want[i].value,
+                             sizeof(ebb__big)); /* that was to be over another */
         want[i].value = NULL;
         want[i].scratch = NULL;
     }
@@ -203,7 +212,7 @@ void ebb__wants_drop(ebb_context *ctx, ebb__want *want, int32_t n)
 static void made_note(const ebb_context *ctx, const ebb__want *want, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
-        if (want[i].value && !is_tiny(&want[i])) ebb__trace_made(ctx->memory, want[i].value);
+        if (want[i].value && has_block(&want[i])) ebb__trace_made(ctx->memory, want[i].value);
 }
 
 bool ebb__wants_prepare(ebb_context *ctx, ebb__want *want, int32_t n)
@@ -243,14 +252,14 @@ ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n)
     ebb__memory *m = ctx->memory;
     size_t total = 0;
     for (int32_t i = 0; i < n; i++)
-        if (!is_tiny(&want[i])) total += ebb__block_bytes(want[i].bytes);
+        if (has_block(&want[i])) total += ebb__block_bytes(want[i].bytes);
     if (!structs_make(ctx, want, n)) return ebb__object_refused(sizeof(ebb__big));
     ebb_status status = ebb__room_make(ctx, total);
     int32_t i = 0;
     for (; i < n && status == EBB_OK; i++) {
         ebb__want *w = &want[i];
         size_t bytes = ebb__block_bytes(w->bytes);
-        if (is_tiny(w)) continue;
+        if (!has_block(w)) continue;
         status = ebb__room_charge(ctx, w->kind, bytes);
         if (status != EBB_OK) break;
         if (!w->is_scratch) w->value->state = EBB__VALUE_RESIDENT;
@@ -265,8 +274,10 @@ ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n)
             atomic_fetch_add_explicit(&m->scratch_bytes, bytes, memory_order_relaxed);
     }
     made_note(ctx, want, i);
-    for (int32_t k = 0; k < n && status == EBB_OK; k++)
+    for (int32_t k = 0; k < n && status == EBB_OK; k++) {
+        if (want[k].over) ebb__over_take(want[k].value, want[k].over->value, want[k].over);
         if (want[k].value) ebb__value_pin_reserved(want[k].value);
+    }
     if (status == EBB_OK) return EBB_OK;
     structs_free(ctx, want + i, n - i);
     ebb__wants_drop(ctx, want, i);

@@ -41,6 +41,16 @@ void ebb__bytes_free(ebb__memory *m, ebb__value *v)
     gone_note(m, ebb__big_of(v));
 }
 
+void ebb__bytes_pass(ebb__memory *m, ebb__value *from, ebb__value *to)
+{
+    ebb__place_leave(ebb__big_of(from));
+    from->data = NULL;
+    ebb__list_insert(m, ebb__big_of(to));
+    if (to->kind != from->kind)
+        ebb__account_move(to->ctx->account, from->kind, to->kind, to->bytes);
+    gone_note(m, ebb__big_of(from));
+}
+
 /* ---- counts ------------------------------------------------------------------------------ */
 
 /* count: of uses or refs, of a value of another memory. */
@@ -199,7 +209,7 @@ static void idle_settle(ebb__memory *m, ebb__value *v)
     if (v->state == EBB__VALUE_DROPPED) {
         ebb__inputs_unuse(m, ebb__recipe_of(v));
     } else if (v->state == EBB__VALUE_RESIDENT) {
-        ebb__bytes_free(m, v);
+        if (v->data) ebb__bytes_free(m, v); /* not where a result has them */
         v->state = EBB__VALUE_DROPPED;
         if (!in_force) ebb__lose(m, v);
     }

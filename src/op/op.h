@@ -98,6 +98,9 @@ enum ebb_op_flag {
     EBB_OP_OVER =
         1u << 18, /* writes input 0, f32 or f64; where its old content stays for others
                                and input 1 is nobody else's, the kernel puts the new one there */
+    EBB_OP_OVER_FIRST =
+        1u << 19, /* the first result may be the first input's bytes; so may that of whatever is
+                     ALIAS_SAFE */
     EBB_OP_SHORT = 1u << 16 /* ebb_NAME leaves all options at their defaults, ebb_NAME_with
                                      takes them */
 };
@@ -173,7 +176,8 @@ struct ebb_vjp {
     int32_t n_in, n_out;
     ebb_status status; /* sticky */
     const ebb__vjp_host *host;
-    void *state; /* the engine's */
+    ebb_tensor *last; /* see ebb__grad_last */
+    void *state;      /* the engine's */
 };
 struct ebb__vjp_host {
     ebb_tensor *(*grad)(ebb_vjp *v, int32_t k);
@@ -192,6 +196,12 @@ struct ebb__vjp_host {
 static inline ebb_tensor *ebb__grad(ebb_vjp *v, int32_t k)
 {
     return v->host->grad(v, k);
+}
+/* The same for the rule's last look at it, and nothing that it gives is that gradient: the operation
+ * emitted next, whose first input it is, may put its result there. */
+static inline ebb_tensor *ebb__grad_last(ebb_vjp *v, int32_t k)
+{
+    return v->last = v->host->grad(v, k);
 }
 static inline ebb_tensor *ebb__in(ebb_vjp *v, int32_t i)
 {

@@ -63,7 +63,7 @@ EBB_MAP2(relu_grad, FLOAT, y <= 0 ? 0 : x)
 
 static void relu_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, relu_grad, NULL, ebb__grad(v, 0), ebb__out(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, relu_grad, NULL, ebb__grad_last(v, 0), ebb__out(v, 0)));
 }
 static void relu_grad_vjp(ebb_vjp *v)
 {
@@ -84,11 +84,11 @@ EBB_MAP2(sigmoid_grad, FLOAT, x *(y *(1 - y)))
 
 static void tanh_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, tanh_grad, NULL, ebb__grad(v, 0), ebb__out(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, tanh_grad, NULL, ebb__grad_last(v, 0), ebb__out(v, 0)));
 }
 static void sigmoid_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, sigmoid_grad, NULL, ebb__grad(v, 0), ebb__out(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, sigmoid_grad, NULL, ebb__grad_last(v, 0), ebb__out(v, 0)));
 }
 /* out = g (1 - y^2): dg = h (1 - y^2), dy = -2 g h y. */
 static void tanh_grad_vjp(ebb_vjp *v)
@@ -124,7 +124,7 @@ EBB_MAP2(silu_grad, FLOAT,
 
 static void silu_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, silu_grad, NULL, ebb__grad(v, 0), ebb__in(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, silu_grad, NULL, ebb__grad_last(v, 0), ebb__in(v, 0)));
 }
 /* With s = sigmoid(x): the second derivative is s (1 - s) (2 + x (1 - 2 s)). */
 static void silu_grad_vjp(ebb_vjp *v)
@@ -202,7 +202,8 @@ OPTION_FORWARD(softplus, 1)
 
 static void leaky_relu_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, leaky_relu_grad, v->attr, ebb__grad(v, 0), ebb__out(v, 0)));
+    ebb__give(v, 0,
+              EBB_EMIT(v, leaky_relu_grad, v->attr, ebb__grad_last(v, 0), ebb__out(v, 0)));
 }
 static void leaky_relu_grad_vjp(ebb_vjp *v)
 {
@@ -211,7 +212,7 @@ static void leaky_relu_grad_vjp(ebb_vjp *v)
 }
 static void elu_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, elu_grad, v->attr, ebb__grad(v, 0), ebb__out(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, elu_grad, v->attr, ebb__grad_last(v, 0), ebb__out(v, 0)));
 }
 /* out = g (y + alpha) for y <= 0: dy = g h there. */
 static void elu_grad_vjp(ebb_vjp *v)

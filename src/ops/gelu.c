@@ -52,7 +52,7 @@ static ebb_status gelu_grad_forward(const ebb__call *c)
 }
 static void gelu_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, gelu_grad, v->attr, ebb__grad(v, 0), ebb__in(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, gelu_grad, v->attr, ebb__grad_last(v, 0), ebb__in(v, 0)));
 }
 
 const ebb_op ebb__op_gelu = {

@@ -56,7 +56,7 @@ static ebb_status hardtanh_grad_forward(const ebb__call *c)
 }
 static void hardtanh_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, hardtanh_grad, v->attr, ebb__grad(v, 0), ebb__out(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, hardtanh_grad, v->attr, ebb__grad_last(v, 0), ebb__out(v, 0)));
 }
 static void hardtanh_grad_vjp(ebb_vjp *v)
 {
@@ -134,7 +134,7 @@ EBB_MAP2(hardsigmoid_grad, FLOAT, y <= 0 || y >= 1 ? 0 : x / 6)
 
 static void hardsigmoid_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, hardsigmoid_grad, NULL, ebb__grad(v, 0), ebb__out(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, hardsigmoid_grad, NULL, ebb__grad_last(v, 0), ebb__out(v, 0)));
 }
 static void hardsigmoid_grad_vjp(ebb_vjp *v)
 {
@@ -154,7 +154,7 @@ EBB_MAP2(hardswish_grad, FLOAT, y <= -3 ? 0 : y >= 3 ? x : x * (2 * y + 3) / 6)
 
 static void hardswish_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, hardswish_grad, NULL, ebb__grad(v, 0), ebb__in(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, hardswish_grad, NULL, ebb__grad_last(v, 0), ebb__in(v, 0)));
 }
 /* The slope's own is 1 / 3 between the kinks. */
 static void hardswish_grad_vjp(ebb_vjp *v)

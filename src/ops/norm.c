@@ -98,7 +98,8 @@ static void fused(ebb_vjp *v, const ebb_op *grad_op, const norm_axes *a)
     ebb_tensor *g = ebb__grad(v, 0), *xh = NULL;
     if (ebb__wants(v, 0)) {
         ebb_tensor *weight = ebb__in_dtype(v, 1) ? ebb__in(v, 1) : EBB_NONE, *out[3];
-        ebb_tensor *in[] = {g, ebb__in(v, 0), weight, ebb__aux(v, 0), ebb__aux(v, 1)};
+        ebb_tensor *in[] = {ebb__grad_last(v, 0), ebb__in(v, 0), weight, ebb__aux(v, 0),
+                            ebb__aux(v, 1)};
         ebb__emit_n(v, grad_op, NULL, 5, in, 3, out);
         for (int32_t i = 0; i < 3; i++)
             if (ebb__wants(v, i)) ebb__give(v, i, out[i]);
@@ -248,7 +249,7 @@ const ebb_op ebb__op_batch_norm_train = {
     BATCH_NORM_COMMON,
     .n_aux = 2,
     .attrs = norm_attrs,
-    .flags = EBB_OP_PRIVATE | EBB_OP_STATEFUL,
+    .flags = EBB_OP_PRIVATE | EBB_OP_STATEFUL | EBB_OP_OVER_FIRST,
     .writes = 1u << 3 | 1u << 4,
     .need = {EBB_NEED_IN(0) | EBB_NEED_IN(1) | EBB_NEED_AUX(0) | EBB_NEED_AUX(1),
              EBB_NEED_IN(0) | EBB_NEED_AUX(0) | EBB_NEED_AUX(1), 0},
@@ -372,8 +373,9 @@ static ebb_status batch_norm_grad_forward(const ebb__call *c)
 
 #define NORM_GRAD_COMMON                                                                       \
     .n_in = 5, .n_out = 3, .arg = {"g", "x", "w", "mean", "rstd"},                             \
-    .result = {"dx", "dw", "db"}, .optional = 1u << 2, .flags = EBB_OP_PRIVATE,                \
-    .bound = EBB_BOUND_MEMORY, .range = {[4] = {0.5, 2, 0}}
+    .result = {"dx", "dw", "db"}, .optional = 1u << 2,                                         \
+    .flags = EBB_OP_PRIVATE | EBB_OP_OVER_FIRST, .bound = EBB_BOUND_MEMORY,                    \
+    .range = {[4] = {0.5, 2, 0}}
 
 const ebb_op ebb__op_batch_norm_grad = {
     EBB_OP_HEAD(batch_norm_grad),

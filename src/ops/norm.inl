@@ -42,17 +42,18 @@ EBB_CLONES static double FN(run_product_sum)(const T *g, const T *x, double mean
     return total;
 }
 
-/* out = (x - mean) * scale + shift */
-EBB_CLONES static void FN(run_affine)(T *restrict out, const T *restrict x, T mean, T scale,
-                                      T shift, int64_t n)
+/* out = (x - mean) * scale + shift; out may be x. */
+EBB_CLONES static void FN(run_affine)(T *out, const T *x, T mean, T scale, T shift, int64_t n)
 {
+    EBB_IVDEP
     for (int64_t i = 0; i < n; i++) out[i] = (x[i] - mean) * scale + shift;
 }
 
-/* dx = a * g + b * (x - mean) + c */
-EBB_CLONES static void FN(run_combine)(T *restrict dx, const T *restrict g, const T *restrict x,
-                                       T a, T b, T c, T mean, int64_t n)
+/* dx = a * g + b * (x - mean) + c; dx may be g. */
+EBB_CLONES static void FN(run_combine)(T *dx, const T *g, const T *x, T a, T b, T c, T mean,
+                                       int64_t n)
 {
+    EBB_IVDEP
     for (int64_t i = 0; i < n; i++) dx[i] = a * g[i] + b * (x[i] - mean) + c;
 }
 
@@ -195,7 +196,7 @@ EBB_CLONES static void FN(ln_grad_row)(const norm_work *w, int64_t row, double *
     int64_t n = w->run;
     const T *x = (const T *)w->x + row * n, *g = (const T *)w->grad + row * n;
     const T *weight = w->weight;
-    T *restrict dx = (T *)w->out + row * n;
+    T *dx = (T *)w->out + row * n; /* may be g */
     double mean = (double)((const T *)w->mean)[row], rstd = (double)((const T *)w->rstd)[row];
     double sum[LANES] = {0}, products[LANES] = {0}, level = 0, slope = 0;
     for (int64_t first = 0; first < n; first += LANES) {
@@ -209,6 +210,7 @@ EBB_CLONES static void FN(ln_grad_row)(const norm_work *w, int64_t row, double *
     }
     for (int q = 0; q < LANES; q++) level += sum[q], slope += products[q];
     level /= (double)n, slope /= (double)n;
+    EBB_IVDEP
     for (int64_t i = 0; i < n; i++) {
         double gw = weight ? (double)g[i] * (double)weight[i] : (double)g[i];
         double xh = ((double)x[i] - mean) * rstd;

@@ -350,7 +350,7 @@ static ebb_status clamp_forward(const ebb__call *c)
 }
 static void clamp_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, clamp_grad, v->attr, ebb__grad(v, 0), ebb__in(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, clamp_grad, v->attr, ebb__grad_last(v, 0), ebb__in(v, 0)));
 }
 
 const ebb_op ebb__op_clamp = {

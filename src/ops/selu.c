@@ -33,7 +33,7 @@ static ebb_status selu_grad_forward(const ebb__call *c)
 }
 static void selu_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, selu_grad, NULL, ebb__grad(v, 0), ebb__out(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, selu_grad, NULL, ebb__grad_last(v, 0), ebb__out(v, 0)));
 }
 /* x where y <= 0, else 0. */
 static ebb_tensor *below_zero(ebb_vjp *v, ebb_tensor *x, ebb_tensor *y)
@@ -88,7 +88,7 @@ static ebb_status celu_grad_forward(const ebb__call *c)
 }
 static void celu_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, celu_grad, v->attr, ebb__grad(v, 0), ebb__out(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, celu_grad, v->attr, ebb__grad_last(v, 0), ebb__out(v, 0)));
 }
 static void celu_grad_vjp(ebb_vjp *v)
 {
@@ -148,7 +148,7 @@ EBB_MAP2(mish_grad, FLOAT, x *MISH_SLOPE(y))
 
 static void mish_vjp(ebb_vjp *v)
 {
-    ebb__give(v, 0, EBB_EMIT(v, mish_grad, NULL, ebb__grad(v, 0), ebb__in(v, 0)));
+    ebb__give(v, 0, EBB_EMIT(v, mish_grad, NULL, ebb__grad_last(v, 0), ebb__in(v, 0)));
 }
 /* With s = sigmoid(x) and t = tanh(softplus(x)) the slope is t + x s (1 - t^2), its own
  * (1 - t^2) s (2 + x (1 - s - 2 t s)). */
