@@ -1,9 +1,9 @@
 /* mirror.c - the values and recipes of a memory under a budget, told to its ledger.
  *
  * Of what makes a value the ledger knows what this memory can make again; the rest, and what no
- * recipe reads, has no number. Expectations: what an operation has read, no graph saves and nobody
- * keeps will hardly be asked for again, so it goes first; what is saved is read when a backward
- * says.
+ * recipe reads, has no number. What is saved is read when a backward says; of the rest the time
+ * since its last use stands for the next. (That nobody saves what only scopes hold says little:
+ * it may be read once more at once, as by each gate of a cell, and others are made from it.)
  * SPDX-License-Identifier: MIT */
 #include "memory/mirror.h"
 
@@ -208,7 +208,6 @@ void ebb__mirror_kind(ebb__memory *m, ebb__value *v)
     if (!ebb__mirror_has(m, b)) return;
     ebb__ledger_set_group(m->ledger, b->number, group_of(m, v));
     if (!v->recipe) readers_weigh(m, v);
-    ebb__mirror_expect(m, b);
 }
 
 bool ebb__gradients_give(ebb_context *ctx, bool give)
@@ -224,33 +223,12 @@ bool ebb__gradients_give(ebb_context *ctx, bool give)
     return changes;
 }
 
-/* ---- time and expectations --------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------- */
 
 void ebb__mirror_clock(ebb__memory *m)
 {
     double now = (double)ebb__memory_now(m);
     ebb__ledger_clock(m->ledger, now, now);
-}
-
-/* Only handles of scopes hold it, as far as can be seen. */
-static bool is_spare(const ebb__big *b)
-{
-    return b->value.kind == EBB_KIND_ACTIVATION &&
-           atomic_load_explicit(&b->value.saves, memory_order_relaxed) == 0 &&
-           !atomic_load_explicit(&b->kept, memory_order_relaxed);
-}
-
-static double unread_next(const ebb__big *b)
-{
-    return is_spare(b) ? EBB__NEXT_NONE : EBB__NEXT_UNKNOWN;
-}
-
-void ebb__mirror_expect(ebb__memory *m, ebb__big *b)
-{
-    if (m->follows || !ebb__mirror_has(m, b)) return;
-    double have = ebb__ledger_own_next(m->ledger, b->number), next = unread_next(b);
-    bool is_guess = have == EBB__NEXT_NONE || have == EBB__NEXT_UNKNOWN;
-    if (is_guess && have != next) ebb__ledger_set_next(m->ledger, b->number, next);
 }
 
 void ebb__mirror_read(ebb__memory *m, const ebb__record *r)
@@ -259,9 +237,7 @@ void ebb__mirror_read(ebb__memory *m, const ebb__record *r)
         ebb__value *v = r->in[i];
         if (!v || v->tiny || ebb__is_elsewhere(m, v)) continue;
         ebb__big *b = ebb__big_of(v);
-        if (b->number == EBB__LEDGER_NONE) continue;
-        ebb__ledger_touch(m->ledger, b->number);
-        if (v->recipe) ebb__mirror_expect(m, b);
+        if (b->number != EBB__LEDGER_NONE) ebb__ledger_touch(m->ledger, b->number);
     }
 }
 
@@ -307,14 +283,6 @@ bool ebb__memory_policy_is_fixed(const ebb_context *ctx)
 bool ebb__memory_chooses(const ebb_context *ctx)
 {
     return ctx->memory->ledger != NULL;
-}
-
-void ebb__memory_follow(ebb_context *ctx, bool follows)
-{
-    ebb__memory *m = ctx->memory;
-    ebb__memory_enter(m);
-    m->follows = follows;
-    ebb__memory_leave_unchanged(m);
 }
 
 /* ---- the next uses of one node's saves --------------------------------------------------- */
@@ -370,7 +338,6 @@ void ebb__saves_were_read(ebb__record *r, const double *after)
         ebb__big *b = ebb__big_of(v);
         if (!ebb__mirror_has(m, b)) continue;
         ebb__ledger_set_next(m->ledger, b->number, after ? *after : EBB__NEXT_UNKNOWN);
-        ebb__mirror_expect(m, b);
     }
     ebb__memory_leave_unchanged(m);
 }

@@ -74,11 +74,9 @@ void ebb__mirror_wake(ebb__memory *m)
     if (m->ledger || !m->own_ledger) return;
     m->ledger = m->own_ledger;
     recipes_tell(m);
-    for (ebb__big *b = m->all; b; b = b->next) {
+    for (ebb__big *b = m->all; b; b = b->next)
         if (!atomic_load_explicit(&b->value.uses, memory_order_relaxed))
             ebb__mirror_unused(m, b);
-        if (b->value.recipe && b->value.readers) ebb__mirror_expect(m, b);
-    }
     ebb__mirror_clock(m);
 }
 

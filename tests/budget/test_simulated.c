@@ -1,8 +1,8 @@
 /* test_simulated.c - a program under a budget does what the simulator says of its recorded step.
  *
  * The simulator counts values; a program also has bookkeeping in its budget, which is measured and
- * added. What differs: scratch and growing tables lie in the budget, what only scopes hold goes
- * first, and the clock of a program in its backward runs by estimates of whole rules. So the
+ * added. What differs: scratch and growing tables lie in the budget, and the clock of a program
+ * in its backward runs by estimates of whole rules. So the
  * numbers are alike, not equal: to 30 % and 4, the more so the less is short. The first step is
  * compared: later ones do as they have learned.
  * SPDX-License-Identifier: MIT */
