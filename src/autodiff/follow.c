@@ -337,6 +337,7 @@ static void telling_begin(ebb__follow *f, uint32_t at)
     acts_end(f);
     if (how == EBB__HOW_PLANNED) acts_begin(f, at);
     f->n_before = ebb__memory_evictions(f->ctx) - f->n_acted;
+    ebb__memory_follow(f->ctx, how != EBB__HOW_ALONE);
     if (f->on) f->base = (double)ebb__clock(f->ctx) - here(f, at);
     ebb__step_nexts_set(f->ctx, f->number, how == EBB__HOW_ALONE ? NULL : f->on, f->base,
                         how == EBB__HOW_PLANNED);
@@ -474,6 +475,7 @@ static void telling_end(ebb__follow *f)
     if (f->how == EBB__HOW_ALONE) return;
     f->tells = false;
     acts_end(f);
+    ebb__memory_follow(f->ctx, false);
     ebb__step_nexts_set(f->ctx, 0, NULL, 0, true);
 }
 

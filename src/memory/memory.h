@@ -112,6 +112,7 @@ struct ebb__memory {
     /* under the mutex */
     size_t n_known, n_recipes, n_links; /* what the ledger must have room for; see sleep.c */
     uint64_t n_evictions_before;        /* the end of the last step */
+    bool follows;                       /* who sets next uses sets all of them */
     bool policy_is_fixed;
     bool gives_gradients; /* those under way may be given up */
     atomic_bool copies;   /* a write has copied a parameter for what was given up */

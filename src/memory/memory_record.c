@@ -101,6 +101,8 @@ static void unsave_one(ebb__memory *m, const ebb__record *r, ebb__value **slot, 
         ebb__ref_drop(m, v);
     } else {
         ebb__use_drop(m, v);
+        if (m->ledger && atomic_load(&v->uses) && !atomic_load(&v->saves))
+            ebb__mirror_expect(m, ebb__big_of(v));
     }
 }
 

@@ -1,9 +1,10 @@
 /* mirror.c - the values and recipes of a memory under a budget, told to its ledger.
  *
  * Of what makes a value the ledger knows what this memory can make again; the rest, and what no
- * recipe reads, has no number. What is saved is read when a backward says; of the rest the time
- * since its last use stands for the next. (That nobody saves what only scopes hold says little:
- * it may be read once more at once, as by each gate of a cell, and others are made from it.)
+ * recipe reads, has no number. Expectations: what is saved is read when a backward says; what it
+ * has read for the last time and only scopes hold will hardly be asked for again, so it goes
+ * first. Of the rest the time since the last use stands for the next: that nobody has saved it so
+ * far says little, it may be read once more at once, as by each gate of a cell.
  * SPDX-License-Identifier: MIT */
 #include "memory/mirror.h"
 
@@ -223,12 +224,33 @@ bool ebb__gradients_give(ebb_context *ctx, bool give)
     return changes;
 }
 
-/* ---- time ------------------------------------------------------------------------------- */
+/* ---- time and expectations --------------------------------------------------------------- */
 
 void ebb__mirror_clock(ebb__memory *m)
 {
     double now = (double)ebb__memory_now(m);
     ebb__ledger_clock(m->ledger, now, now);
+}
+
+/* Only handles of scopes hold it, as far as can be seen. */
+static bool is_spare(const ebb__big *b)
+{
+    return b->value.kind == EBB_KIND_ACTIVATION &&
+           atomic_load_explicit(&b->value.saves, memory_order_relaxed) == 0 &&
+           !atomic_load_explicit(&b->kept, memory_order_relaxed);
+}
+
+static double unread_next(const ebb__big *b)
+{
+    return is_spare(b) ? EBB__NEXT_NONE : EBB__NEXT_UNKNOWN;
+}
+
+void ebb__mirror_expect(ebb__memory *m, ebb__big *b)
+{
+    if (m->follows || !ebb__mirror_has(m, b)) return;
+    double have = ebb__ledger_own_next(m->ledger, b->number), next = unread_next(b);
+    bool is_guess = have == EBB__NEXT_NONE || have == EBB__NEXT_UNKNOWN;
+    if (is_guess && have != next) ebb__ledger_set_next(m->ledger, b->number, next);
 }
 
 void ebb__mirror_read(ebb__memory *m, const ebb__record *r)
@@ -285,6 +307,14 @@ bool ebb__memory_chooses(const ebb_context *ctx)
     return ctx->memory->ledger != NULL;
 }
 
+void ebb__memory_follow(ebb_context *ctx, bool follows)
+{
+    ebb__memory *m = ctx->memory;
+    ebb__memory_enter(m);
+    m->follows = follows;
+    ebb__memory_leave_unchanged(m);
+}
+
 /* ---- the next uses of one node's saves --------------------------------------------------- */
 
 typedef struct saves {
@@ -338,6 +368,7 @@ void ebb__saves_were_read(ebb__record *r, const double *after)
         ebb__big *b = ebb__big_of(v);
         if (!ebb__mirror_has(m, b)) continue;
         ebb__ledger_set_next(m->ledger, b->number, after ? *after : EBB__NEXT_UNKNOWN);
+        ebb__mirror_expect(m, b);
     }
     ebb__memory_leave_unchanged(m);
 }

@@ -84,6 +84,8 @@ static inline void ebb__mirror_unlocked(ebb__memory *m, ebb__big *b)
 void ebb__mirror_recipe_gone(ebb__memory *m, ebb__value *v);
 void ebb__mirror_source(ebb__memory *m, const ebb__value *v); /* it has none now */
 void ebb__mirror_kind(ebb__memory *m, ebb__value *v);         /* as it is now */
+/* A save of it has gone, or it is kept: what is expected of it changes. */
+void ebb__mirror_expect(ebb__memory *m, ebb__big *b);
 
 /* The ledger's time is the memory's. */
 void ebb__mirror_clock(ebb__memory *m);

@@ -158,6 +158,8 @@ void ebb__memory_fix_policy(ebb_context *ctx, const ebb__policy *policy);
 bool ebb__memory_policy_is_fixed(const ebb_context *ctx);
 /* Values are being given up: next uses matter. */
 bool ebb__memory_chooses(const ebb_context *ctx);
+/* The caller sets the next uses of everything from now on, and nobody else does. */
+void ebb__memory_follow(ebb_context *ctx, bool follows);
 
 /* The values, not tiny, that a node saves: each is read at `at`, and *after, one for each, says
  * when after that, if what was set before is later. */

@@ -249,7 +249,12 @@ void ebb__value_pin_reserved(ebb__value *v)
 void ebb__value_note_kept(ebb__value *v)
 {
     if (v->tiny) return;
+    ebb__memory *m = v->ctx->memory;
     atomic_store_explicit(&ebb__big_of(v)->kept, true, memory_order_relaxed);
+    if (!m->ledger) return;
+    ebb__memory_enter(m);
+    ebb__mirror_expect(m, ebb__big_of(v));
+    ebb__memory_leave_unchanged(m);
 }
 
 bool ebb__value_is_forgone(const ebb__value *v)
