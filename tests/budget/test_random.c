@@ -1,6 +1,6 @@
 /* test_random.c - random training under random budgets, on one thread and on several, with all
  * that users do in between: regions, hooks, kept gradients and graphs, second derivatives, changes
- * in place, parameters written before a backward, maps, children.
+ * in place, parameters written before a backward, optimizers, maps, children.
  *
  * A program is a function of its seed alone. What can be seen of it is the same, bit for bit, as
  * without a budget, until a budget refuses; no byte more than the budget is ever used, and nothing is left.
@@ -28,6 +28,8 @@ typedef struct run {
     int64_t side;
     size_t child_budget;
     bool random_ops;
+    ebb_params *params;
+    ebb_optimizer *opt; /* NULL: parameters are changed by hand */
     ebb_tensor *leaf[N_LEAVES], *pool[MAX_POOL], *kept[MAX_POOL];
     int n_pool, n_kept, n_hooks;
     uint64_t seen[MAX_SEEN];
@@ -328,10 +330,21 @@ static ebb_status backward_some(run *p)
     return met(p, ebb_backward(loss, NULL));
 }
 
+/* In the bytes of gradients, where what was given up is made from the parameters. */
+static ebb_status update_by_optimizer(run *p)
+{
+    for (int l = 0; l < N_LEAVES; l++)
+        if (ebb_has_grad(p->leaf[l])) EBB_TRY(see(p, ebb_grad_of(p->leaf[l])));
+    EBB_TRY(met(p, ebb_optimizer_step(p->opt)));
+    for (int l = 0; l < N_LEAVES; l++) EBB_TRY(see(p, p->leaf[l]));
+    return EBB_OK;
+}
+
 static ebb_status update(run *p)
 {
     for (int i = 0; i < p->n_pool; i++)
         if (ebb_has_grad(p->pool[i])) EBB_TRY(see(p, ebb_grad_of(p->pool[i])));
+    if (p->opt) return update_by_optimizer(p);
     for (int l = 0; l < N_LEAVES; l++) {
         if (!ebb_has_grad(p->leaf[l])) continue;
         EBB_NO_GRAD(scope);
@@ -357,6 +370,7 @@ static ebb_status step_in_scope(run *p, bool last)
     for (int i = 0; i < n; i++) EBB_TRY(do_something(p));
     EBB_TRY(backward_some(p));
     EBB_TRY(update(p));
+    for (int i = 0; i < p->n_kept; i += 3) EBB_TRY(see(p, p->kept[i]));
     for (int i = 0; last && i < p->n_pool; i++) EBB_TRY(see(p, p->pool[i]));
     return EBB_OK;
 }
@@ -371,18 +385,31 @@ static ebb_status step(run *p, bool last)
     return s;
 }
 
+static ebb_status optimizer_make(run *p)
+{
+    switch (p->seed / 2 % 3) {
+    case 0:
+        return ebb_sgd_create(&p->opt, p->params, 0.05, &(ebb_sgd_options){.momentum = 0.5});
+    case 1:
+        return ebb_adam_create(&p->opt, p->params, 0.01, NULL);
+    default:
+        return EBB_OK;
+    }
+}
+
 static ebb_status leaves_make(run *p)
 {
-    EBB_SCOPE(scope);
+    static const char *const names[N_LEAVES] = {"a", "b", "c"};
+    EBB_TRY(ebb_params_create(&p->params, p->ctx));
     for (int l = 0; l < N_LEAVES; l++) {
         for (int64_t i = 0; i < p->side * p->side; i++)
             p->x[i] = (float)numeric_uniform(&p->r, -1, 1);
-        p->leaf[l] =
-            ebb_keep(EBB_FROM(p->ctx, EBB_SHAPE(p->side, p->side), p->x, p->side * p->side));
+        p->leaf[l] = ebb_param(p->params, names[l], EBB_F32, EBB_SHAPE(p->side, p->side),
+                               ebb_constant(0));
         EBB_TRY(ebb_check(p->leaf[l]));
-        EBB_TRY(ebb_set_requires_grad(p->leaf[l], true));
+        EBB_TRY(EBB_WRITE(p->leaf[l], p->x, p->side * p->side));
     }
-    return EBB_OK;
+    return optimizer_make(p);
 }
 
 static void *program(void *user)
@@ -397,8 +424,8 @@ static void *program(void *user)
         if (repeats) p->r = at_first;
         p->status = step(p, i + 1 == N_STEPS);
     }
-    for (int l = 0; l < N_LEAVES; l++)
-        if (p->leaf[l]) ebb_release(p->leaf[l]);
+    ebb_optimizer_release(p->opt);
+    ebb_params_release(p->params);
     ebb_error_clear();
     return NULL;
 }
