@@ -48,8 +48,9 @@ ebb_status ebb__writes_prepare(ebb__apply *a)
                 return ebb__fail(EBB_E_MISUSE,
                                  "%s and %s would both be written and share bytes",
                                  ebb__argument_name(c->op, j), ebb__argument_name(c->op, i));
-        c->over = i == 0 && goes_over(c->op, a->slot[0], a->slot[1]);
-        if (!ebb__is_dry(c->ctx) && !c->over)
+        const bool over = i == 0 && goes_over(c->op, a->slot[0], a->slot[1]);
+        c->over |= over; /* of the first; an optimizer's state is written where it lies */
+        if (!ebb__is_dry(c->ctx) && !over)
             EBB_TRY(ebb__storage_write(s->storage, c->op->name, ebb__restore));
     }
     return EBB_OK;

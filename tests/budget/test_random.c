@@ -333,8 +333,10 @@ static ebb_status backward_some(run *p)
 /* In the bytes of gradients, where what was given up is made from the parameters. */
 static ebb_status update_by_optimizer(run *p)
 {
-    for (int l = 0; l < N_LEAVES; l++)
+    for (int l = 0; l < N_LEAVES; l++) {
+        EBB_SCOPE(seen); /* a gradient that is held is not written over */
         if (ebb_has_grad(p->leaf[l])) EBB_TRY(see(p, ebb_grad_of(p->leaf[l])));
+    }
     EBB_TRY(met(p, ebb_optimizer_step(p->opt)));
     for (int l = 0; l < N_LEAVES; l++) EBB_TRY(see(p, p->leaf[l]));
     return EBB_OK;
