@@ -50,7 +50,7 @@ ebb_status ebb__writes_prepare(ebb__apply *a)
                                  "%s and %s would both be written and share bytes",
                                  ebb__argument_name(c->op, j), ebb__argument_name(c->op, i));
         const bool over = i == 0 && goes_over(c->op, a->slot[0], a->slot[1]);
-        c->over |= over; /* of the first; an optimizer's state is written where it lies */
+        if (i == 0) c->over = over; /* an optimizer's state is written where it lies */
         if (!ebb__is_dry(c->ctx) && !over)
             EBB_TRY(ebb__storage_write(s->storage, c->op->name, ebb__restore));
     }
