@@ -6,6 +6,7 @@
 #include "autodiff/backward.h"
 #include "base/check.h"
 #include "base/thread.h"
+#include "memory/reserve.h"
 #include "ops/ids.h"
 #include "tensor/owned.h"
 #ifdef EBB_HAVE_LAPACK
@@ -131,12 +132,21 @@ static void child_unlink(ebb_context *parent, ebb_context *child)
     ebb__lock_give(&parent->children_lock);
 }
 
+/* Whoever makes room or writes may hold a value of any context of the memory for a while. */
+static void others_await(const ebb_context *ctx)
+{
+    ebb__gate_hold hold;
+    ebb__gate_enter(&hold, ebb__budget_gate(ctx));
+    ebb__gate_leave(&hold);
+}
+
 /* Takes down what the context has, but not its frame. Its children are closed already. */
 static void parts_destroy(ebb_context *ctx)
 {
     bool is_root = ctx->root == ctx;
     ebb__owned_destroy(ctx);
     ebb__slots_destroy(ctx);
+    if (ctx->memory) others_await(ctx);
     ebb__engine_destroy(ctx);
     if (is_root) {
         ebb_graph_space_destroy(ctx->space);

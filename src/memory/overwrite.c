@@ -23,8 +23,9 @@ typedef struct overwrite {
     ebb__value *old;
     ebb_status (*restore)(ebb__value *dropped); /* may be NULL */
     const ebb_allocator *allocator;
-    ebb__array found; /* a use of each */
-    ebb__array held;  /* locked, with a use */
+    ebb__array found;    /* a use of each */
+    ebb__array held;     /* locked, with a use */
+    ebb__gate_hold gate; /* alone, from when others' values are held to the end */
     bool old_stays, copied, met_failure;
 } overwrite;
 
@@ -328,6 +329,7 @@ static ebb_status settle(overwrite *o)
     ebb__memory_enter(o->m);
     if (!ebb__recipe_of(o->old) && !ebb__dependent_find(o->old)) return EBB_OK;
     ebb__memory_leave(o->m);
+    if (!o->gate.gate) ebb__gate_enter_alone(&o->gate, ebb__gate_of(o->old->ctx));
     if (!o->old_stays) o->old_stays = ebb__value_stay(o->old, false);
     EBB_TRY(make_again(o, o->old));
     for (;;) {
@@ -446,6 +448,7 @@ static void overwrite_end(overwrite *o)
     if (o->old_stays) ebb__value_stay_end(o->old, false);
     ebb__array_free(&o->held, o->allocator);
     ebb__array_free(&o->found, o->allocator);
+    ebb__gate_leave(&o->gate);
 }
 
 ebb_status ebb__storage_write(ebb__storage *s, const char *writer,

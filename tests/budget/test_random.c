@@ -27,7 +27,7 @@ typedef struct run {
     uint64_t seed;
     int64_t side;
     size_t child_budget;
-    bool random_ops, by_hand;
+    bool random_ops;
     ebb_params *params;
     ebb_optimizer *opt; /* NULL: parameters are changed by hand */
     ebb_tensor *leaf[N_LEAVES], *pool[MAX_POOL], *kept[MAX_POOL];
@@ -389,7 +389,7 @@ static ebb_status step(run *p, bool last)
 
 static ebb_status optimizer_make(run *p)
 {
-    switch (p->by_hand ? 2 : p->seed / 2 % 3) {
+    switch (p->seed / 2 % 3) {
     case 0:
         return ebb_sgd_create(&p->opt, p->params, 0.05, &(ebb_sgd_options){.momentum = 0.5});
     case 1:
@@ -481,10 +481,10 @@ static void same(const run *want, const run *got, size_t budget)
 
 static run want[3], got[3];
 
-static size_t unlimited(run *p, uint64_t seed, bool random_ops, bool by_hand, int n_threads)
+static size_t unlimited(run *p, uint64_t seed, bool random_ops, int n_threads)
 {
     ebb_context *ctx = open(0, NULL, n_threads);
-    *p = (run){.ctx = ctx, .seed = seed, .random_ops = random_ops, .by_hand = by_hand};
+    *p = (run){.ctx = ctx, .seed = seed, .random_ops = random_ops};
     program(p);
     if (p->status != EBB_OK) fail_msg("seed %d: %s", (int)seed, p->message);
     size_t peak = nothing_left(ctx, p, 0);
@@ -510,7 +510,7 @@ static void one_thread_sees_the_same(void **state)
     int n_through = 0, n = n_programs(60);
     for (int seed = first_seed(), end = seed + n; seed < end; seed++) {
         int n_threads = 1 + seed % 2;
-        size_t peak = unlimited(&want[0], (uint64_t)seed, true, false, n_threads);
+        size_t peak = unlimited(&want[0], (uint64_t)seed, true, n_threads);
         numeric_random r = {(uint64_t)seed + 1000};
         for (int k = 0; k < 3; k++) {
             size_t budget = (size_t)((double)peak * numeric_uniform(&r, 0.25 + 0.2 * k, 1.05));
@@ -535,13 +535,12 @@ static void threads_see(int seed, int n_threads, bool own, double share)
     size_t peak = 0;
     pthread_t thread[3];
     for (int i = 0; i < n_threads; i++)
-        peak += unlimited(&want[i], (uint64_t)(seed + i), own, true, 1);
+        peak += unlimited(&want[i], (uint64_t)(seed + i), own, 1);
     size_t budget = share > 0 ? (size_t)((double)peak * share) : 0;
     ebb_context *root = open(budget, NULL, 1);
     for (int i = 0; i < n_threads; i++) {
         ebb_context *ctx = own ? open(0, root, 1) : root;
-        got[i] =
-            (run){.ctx = ctx, .seed = (uint64_t)(seed + i), .random_ops = own, .by_hand = true};
+        got[i] = (run){.ctx = ctx, .seed = (uint64_t)(seed + i), .random_ops = own};
         pthread_create(&thread[i], NULL, program, &got[i]);
     }
     for (int i = 0; i < n_threads; i++) pthread_join(thread[i], NULL);
