@@ -77,11 +77,83 @@ static void threads_with_too_little_for_all_train_the_same(void **state)
     threads_train_under(4);
 }
 
+/* ---- a context closed beside writes ------------------------------------------------------ */
+
+enum { SIDE = 64, N_HELD = 6, N_ROUNDS = 600 };
+
+typedef struct beside {
+    ebb_context *root;
+    bool closes, is_wrong;
+} beside;
+
+static ebb_status round_in(ebb_context *ctx, ebb_tensor *param, bool *is_wrong)
+{
+    static const float start[SIDE * SIDE];
+    float got[SIDE * SIDE];
+    ebb_tensor *held[N_HELD] = {0};
+    EBB_NO_GRAD(scope);
+    ebb_status status = param ? EBB_WRITE(param, start, SIDE * SIDE) : EBB_OK;
+    ebb_tensor *at = param ? param : EBB_FROM(ctx, EBB_SHAPE(SIDE, SIDE), start, SIDE * SIDE);
+    for (int i = 0; i < N_HELD && status == EBB_OK; i++) {
+        at = ebb_add_scalar(at, 1);
+        status = ebb_check(at);
+        if (status == EBB_OK) held[i] = ebb_keep(at);
+    }
+    if (status == EBB_OK && param) status = EBB_WRITE(param, start, SIDE * SIDE);
+    for (int i = 0; i < N_HELD; i++) {
+        if (status == EBB_OK) status = EBB_READ(held[i], got, SIDE * SIDE);
+        if (status == EBB_OK) *is_wrong |= got[0] != (float)(i + 1) || got[SIDE] != got[0];
+        if (held[i]) ebb_release(held[i]);
+    }
+    return status;
+}
+
+static void *rounds(void *user)
+{
+    beside *b = user;
+    ebb_context *child = NULL;
+    EBB_SCOPE(all);
+    ebb_tensor *param =
+        b->closes ? NULL
+                  : ebb_empty(b->root, EBB_F32, EBB_SHAPE(SIDE, SIDE), EBB_KIND_PARAMETER);
+    for (int i = 0; i < N_ROUNDS; i++) {
+        if (b->closes && ebb_context_create(&child, &(ebb_context_options){.parent = b->root}))
+            continue;
+        ebb_status status = round_in(child, param, &b->is_wrong);
+        b->is_wrong |= status != EBB_OK && status != EBB_E_BUDGET;
+        ebb_context_destroy(child);
+        child = NULL;
+    }
+    ebb_error_clear();
+    return NULL;
+}
+
+static void a_context_is_closed_while_another_thread_writes(void **state)
+{
+    (void)state;
+    ebb_context *root;
+    size_t room = 18;
+    for (; room < 26; room += 2) {
+        pthread_t thread[2];
+        assert_int_equal(
+            ebb_context_create(
+                &root, &(ebb_context_options){.n_threads = 1,
+                                              .memory_budget_bytes = room * SIDE * SIDE * 4}),
+            EBB_OK);
+        beside b[2] = {{.root = root}, {.root = root, .closes = true}};
+        for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, rounds, &b[i]);
+        for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+        assert_false(b[0].is_wrong || b[1].is_wrong);
+        ebb_context_destroy(root);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_with_room_for_all_train_the_same),
         cmocka_unit_test(threads_with_too_little_for_all_train_the_same),
+        cmocka_unit_test(a_context_is_closed_while_another_thread_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
