@@ -21,10 +21,11 @@
 
 enum {
     NONE = EBB__TAPE_NONE,
-    TABLES = 16,    /* a step under way takes at most this part of the budget */
-    KEPT = 10,      /* those that are kept, in all */
-    MOST_NEW = 24,  /* so many steps after another may be unlike all before, */
-    TRY_EVERY = 32, /* then two of so many are kept; and where there is no room, one recorded */
+    TABLES = 16, /* a step under way takes at most this part of the budget */
+    KEPT = 10,   /* those that are kept, in all */
+    MOST_NEW =
+        12, /* steps unlike all before, one after the other; further ones have a hash only */
+    TRY_EVERY = 32, /* where there is no room, one of so many is recorded */
 };
 
 struct ebb__follow {
@@ -37,7 +38,7 @@ struct ebb__follow {
     ebb__learned *last; /* the step before; NULL: not kept */
     uint32_t number, last_number;
     bool is_short;   /* there was no room for all of the step */
-    bool is_passed;  /* or it is like none before, and would not be kept */
+    bool is_passed;  /* or it is like none before, and is not recorded for that */
     bool is_pressed; /* values were given up in the step before */
     bool tells;
     ebb__how how;          /* the step is done */
@@ -54,6 +55,7 @@ struct ebb__follow {
     uint64_t n_chosen;          /* and given up otherwise than as planned */
     uint64_t n_known;           /* steps like one before to their end */
     uint32_t n_new, n_short;    /* one after the other, unlike all before; too long */
+    uint64_t passed[EBB__LEARNED_MAX]; /* hashes of the last ones that were not recorded */
     ebb__planning planning;
 };
 
@@ -178,10 +180,19 @@ static void give_up(ebb__follow *f)
     ebb__tape_free(&f->now, f->ctx);
 }
 
-/* Is the n-th step that is unlike all before it kept. */
-static bool is_worth(uint32_t n)
+/* The step is not recorded any more; what is left of it is its hash. */
+static void pass(ebb__follow *f)
 {
-    return n <= MOST_NEW || n % TRY_EVERY < 2;
+    f->is_passed = true;
+    ebb__tape_free(&f->now, f->ctx);
+    left_watch(f);
+}
+
+static bool was_passed(const ebb__follow *f)
+{
+    for (int i = 0; i < EBB__LEARNED_MAX; i++)
+        if (f->passed[i] == f->hash) return true;
+    return false;
 }
 
 /* Makes room for the operation in the step's own tape; at first, where the step was followed so
@@ -192,9 +203,11 @@ static bool tape_begin(ebb__follow *f, const ebb__apply *a, const ebb__learned *
     uint32_t n_in = (uint32_t)c->n_in, n_out = (uint32_t)(c->n_out + c->n_aux);
     const uint32_t *before = f->now.left;
     size_t most = part_of_budget(f, TABLES);
-    f->is_passed = !is_worth(f->n_new + 1);
-    if (!f->is_passed &&
-        (!was || ebb__tape_copy(&f->now, f->ctx, most, &was->tape, f->n_ops)) &&
+    if (f->n_new >= MOST_NEW) {
+        pass(f);
+        return false;
+    }
+    if ((!was || ebb__tape_copy(&f->now, f->ctx, most, &was->tape, f->n_ops)) &&
         ebb__tape_room(&f->now, f->ctx, most, n_in, 2 * n_in + n_out + 1)) {
         if (f->now.left != before || was) left_watch(f);
         return true;
@@ -294,6 +307,13 @@ static void made_note(ebb__follow *f, const ebb__apply *a)
         if (!f->on && t->left[val] > f->n_ops) t->left[val] = f->n_ops;
         brings(f, v, EBB__TAPE_BECAME, v->bytes);
     }
+}
+
+/* Without a tape. */
+static void results_number(ebb__follow *f, const ebb__apply *a)
+{
+    for (int32_t k = 0; k < a->call.n_out + a->call.n_aux; k++)
+        if (is_seen(f, a->made[k])) number_new(f, a->made[k]);
 }
 
 /* ---- following --------------------------------------------------------------------------- */
@@ -420,10 +440,16 @@ void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
 {
     const ebb__learned *was = f->on;
     if (f->is_short) return;
-    op_know(f, a);
-    if (!f->is_short) made_note(f, a);
+    if (f->is_passed)
+        f->hash = shapes_mix(f, a, reads_note(f, a, f->hash));
+    else
+        op_know(f, a);
+    if (f->is_passed)
+        results_number(f, a);
+    else if (!f->is_short)
+        made_note(f, a);
     if (f->on && f->n_vals != f->on->tape.ops[f->n_ops].vals) give_up(f);
-    if (!f->is_short && !f->on)
+    if (!f->is_short && !f->is_passed && !f->on)
         ebb__tape_end(&f->now, f->hash, a->cost_ns, ebb__scope_is_rule());
     uint32_t at = f->n_ops++;
     ebb__left_now(f->ctx, at);
@@ -492,9 +518,8 @@ static ebb__learned *step_keep(ebb__follow *f)
         return NULL;
     l = ebb__trace_cache_same(&f->cache, f->n_ops, f->hash);
     if (l) return l;
-    l = is_worth(++f->n_new)
-            ? ebb__trace_cache_add(&f->cache, f->ctx, &f->now, most, f->planning.of)
-            : NULL;
+    f->n_new++;
+    l = ebb__trace_cache_add(&f->cache, f->ctx, &f->now, most, f->planning.of);
     if (l) l->n_seen = 0;
     return l;
 }
@@ -513,6 +538,13 @@ static ebb__learned *step_learn(ebb__follow *f)
     return l;
 }
 
+/* What comes again is recorded again. */
+static void step_pass(ebb__follow *f)
+{
+    f->n_new = was_passed(f) ? 0 : f->n_new + 1;
+    f->passed[f->n_new % EBB__LEARNED_MAX] = f->hash;
+}
+
 void ebb__follow_step(ebb__follow *f)
 {
     double now = now_ns();
@@ -520,10 +552,10 @@ void ebb__follow_step(ebb__follow *f)
     f->extra = recompute_cost(f) - f->recompute_cost;
     f->n_chosen = ebb__memory_evictions(f->ctx) - f->n_evictions - f->n_acted;
     f->n_acted = 0;
-    f->last = f->is_short ? NULL : step_learn(f);
+    f->last = f->is_short || f->is_passed ? NULL : step_learn(f);
+    if (f->is_passed) step_pass(f);
     ebb__trace_cache_turn(&f->cache, f->ctx, f->planning.of);
-    f->n_new += f->is_passed;
-    f->n_short = f->is_short && !f->is_passed ? f->n_short + 1 : 0;
+    f->n_short = f->is_short ? f->n_short + 1 : 0;
     if (f->on) ebb__tape_free(&f->now, f->ctx); /* it is not needed for steps like this */
     if (f->is_pressed && !ebb__memory_policy_is_fixed(f->ctx))
         ebb__planning_step(&f->planning, f->ctx, f->last, now - f->started);

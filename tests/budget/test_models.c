@@ -1,4 +1,5 @@
-/* test_models.c - the benchmark's models, small: under every budget that training gets through
+/* test_models.c - the benchmark's models, small (as large as they are and over more steps where
+ * SCALE and MAX_STEPS are defined so): under every budget that training gets through
  * with, losses and gradients are those of a run without one, bit for bit, and no more bytes are
  * used than were given.
  * SPDX-License-Identifier: MIT */
@@ -12,7 +13,11 @@
 
 #include <cmocka.h>
 
-enum { MAX_STEPS = 4, N_RATIOS = 8 };
+#ifndef SCALE
+#define SCALE ZOO_TINY
+#define MAX_STEPS 4
+#endif
+enum { N_RATIOS = 8 };
 static const double ratios[N_RATIOS] = {0.9, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1};
 
 typedef struct outcome {
@@ -54,7 +59,7 @@ static ebb_status step(uint64_t *hash, zoo_run *run)
 
 static int n_steps(const zoo_model *model)
 {
-    return model->begin ? MAX_STEPS : 3;
+    return model->begin ? MAX_STEPS : MAX_STEPS - 1;
 }
 
 static ebb_status train(outcome *out, const zoo_model *model, size_t budget, int32_t n_threads,
@@ -63,7 +68,7 @@ static ebb_status train(outcome *out, const zoo_model *model, size_t budget, int
     zoo_run run;
     ebb_stats s;
     *out = (outcome){0};
-    ebb_status status = zoo_open(&run, model, ZOO_TINY, budget, n_threads, regions);
+    ebb_status status = zoo_open(&run, model, SCALE, budget, n_threads, regions);
     for (int i = 0; i < n_steps(model) && status == EBB_OK; i++)
         status = step(&out->hash[i], &run);
     if (status == EBB_OK) {
