@@ -3,7 +3,7 @@
  * The simulator counts values; a program also has bookkeeping in its budget, which is measured and
  * added. What differs: scratch and growing tables lie in the budget, and the clock of a program
  * in its backward runs by estimates of whole rules. So the
- * numbers are alike, not equal: to 30 % and 4, the more so the less is short. The first step is
+ * numbers are alike, not equal: to 40 % and 6, the more so the less is short. The first step is
  * compared: later ones do as they have learned.
  * SPDX-License-Identifier: MIT */
 #include "support/layers_net.h"
