@@ -193,7 +193,8 @@ static void what_is_kept_is_as_it_was_after_its_parameter_is_written(void **stat
 {
     (void)state;
     int n_granted = 0, n_refused = 0, n = getenv("EBB_TEST_SHORT") ? 6 : 40;
-    for (int seed = 1; seed <= n; seed++) {
+    /* the 211th is one where what is made from elsewhere would have no room after the write */
+    for (int seed = 206; seed < 206 + n; seed++) {
         program free;
         uint64_t was[MOST];
         assert_int_equal(begin(&free, seed, 0), EBB_OK);

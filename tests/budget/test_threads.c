@@ -84,6 +84,7 @@ enum { SIDE = 64, N_HELD = 6, N_ROUNDS = 600 };
 typedef struct beside {
     ebb_context *root;
     bool closes, is_wrong;
+    int n_through; /* rounds that the budget let through */
 } beside;
 
 static ebb_status round_in(ebb_context *ctx, ebb_tensor *param, bool *is_wrong)
@@ -121,6 +122,7 @@ static void *rounds(void *user)
             continue;
         ebb_status status = round_in(child, param, &b->is_wrong);
         b->is_wrong |= status != EBB_OK && status != EBB_E_BUDGET;
+        b->n_through += status == EBB_OK;
         ebb_context_destroy(child);
         child = NULL;
     }
@@ -132,8 +134,8 @@ static void a_context_is_closed_while_another_thread_writes(void **state)
 {
     (void)state;
     ebb_context *root;
-    size_t room = 18;
-    for (; room < 26; room += 2) {
+    int n_through[2] = {0};
+    for (size_t room = 18; room < 26; room += 2) {
         pthread_t thread[2];
         assert_int_equal(
             ebb_context_create(
@@ -144,8 +146,10 @@ static void a_context_is_closed_while_another_thread_writes(void **state)
         for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, rounds, &b[i]);
         for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
         assert_false(b[0].is_wrong || b[1].is_wrong);
+        for (int i = 0; i < 2; i++) n_through[i] += b[i].n_through;
         ebb_context_destroy(root);
     }
+    assert_true(n_through[0] > N_ROUNDS && n_through[1] > N_ROUNDS); /* of four times as many */
 }
 
 int main(void)
