@@ -21,10 +21,9 @@
 
 enum {
     NONE = EBB__TAPE_NONE,
-    TABLES = 16, /* a step under way takes at most this part of the budget */
-    KEPT = 10,   /* those that are kept, in all */
-    MOST_NEW =
-        12, /* steps unlike all before, one after the other; further ones have a hash only */
+    TABLES = 16,    /* a step under way takes at most this part of the budget */
+    KEPT = 10,      /* those that are kept, in all */
+    MOST_NEW = 12,  /* steps, one after the other, are recorded though unlike all before */
     TRY_EVERY = 32, /* where there is no room, one of so many is recorded */
 };
 
@@ -428,7 +427,6 @@ static void op_know(ebb__follow *f, const ebb__apply *a)
 {
     ebb__learned *was = f->on;
     const ebb__tape *t = was ? &was->tape : NULL;
-    f->hash = shapes_mix(f, a, reads_note(f, a, f->hash));
     if (!t || f->n_ops >= t->n_ops || t->ops[f->n_ops].hash != f->hash)
         f->on = f->n_ops && !was ? NULL : ebb__trace_cache_find(&f->cache, f->n_ops, f->hash);
     if (f->on && f->on != was) left_watch(f);
@@ -440,10 +438,8 @@ void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
 {
     const ebb__learned *was = f->on;
     if (f->is_short) return;
-    if (f->is_passed)
-        f->hash = shapes_mix(f, a, reads_note(f, a, f->hash));
-    else
-        op_know(f, a);
+    f->hash = shapes_mix(f, a, reads_note(f, a, f->hash));
+    if (!f->is_passed) op_know(f, a);
     if (f->is_passed)
         results_number(f, a);
     else if (!f->is_short)
