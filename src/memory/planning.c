@@ -203,6 +203,16 @@ static void work(ebb__planning *p, ebb_context *ctx, ebb__learned *l, double mos
     p->spent += spent;
 }
 
+/* What the step took, less what is beside it from one step's end to the next: other work of the
+ * program's. */
+static double own_time(ebb__learned *l, double step_ns)
+{
+    const double most = 1.25; /* times the shortest like it */
+    if (!l) return step_ns;
+    if (!l->least_ns || step_ns < l->least_ns) l->least_ns = step_ns;
+    return fmin(step_ns, most * l->least_ns);
+}
+
 /* What may be spent now: of the time of all steps, and at first of so many as short as any. */
 static double credit_of(ebb__planning *p, double step_ns)
 {
@@ -215,6 +225,7 @@ static double credit_of(ebb__planning *p, double step_ns)
 void ebb__planning_step(ebb__planning *p, ebb_context *ctx, ebb__learned *l, double step_ns)
 {
     ebb_error before;
+    step_ns = own_time(l, step_ns);
     double credit = credit_of(p, step_ns);
     if (p->of) l = p->of;
     if (!l || l->n_seen < 2 || l->is_planned || credit <= 0) return;

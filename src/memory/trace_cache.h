@@ -105,6 +105,7 @@ typedef struct ebb__learned {
     struct ebb__table *table; /* of next and first */
     size_t table_bytes;
     uint64_t stamp;
+    double least_ns; /* that a step like it took; 0: not known */
     uint32_t n_seen;
     uint32_t n_tried; /* of the planner's candidates */
     bool is_planned;  /* the planner is through with it, or cannot do it */

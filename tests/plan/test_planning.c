@@ -61,20 +61,22 @@ static void run_close(run *r)
     ebb_context_destroy(r->ctx);
 }
 
-/* Steps of that length; none of them spends more than at_once of itself. */
-static void planned_within(size_t budget, double step_ns, double at_once)
+/* Steps of that length, each second one with a pause before it; none of them spends more than at_once
+ * of itself. Where there are pauses, up to a quarter of a step may count for one. */
+static void planned_within(size_t budget, double step_ns, double pause_ns, double at_once)
 {
     run r;
+    const double longest = pause_ns > 0 ? 1.25 * step_ns : step_ns;
     double all = 0;
     run_open(&r, budget);
     for (int i = 1; i <= STEPS; i++) {
         double before = clock_ns, some = SOME_LOOKS * LOOK_NS;
-        ebb__planning_step(&r.planning, r.ctx, r.learned, step_ns);
+        ebb__planning_step(&r.planning, r.ctx, r.learned, step_ns + (i % 2 ? 0 : pause_ns));
         double now = fmax(clock_ns - before - LOOK_NS, 0); /* from the first look on */
         all += now;
-        if (now > at_once * step_ns + some)
+        if (now > at_once * longest + some)
             fail_msg("step %d of %g ns: %g spent at once", i, step_ns, now);
-        if (all > 0.02 * fmax(i, 50) * step_ns + some)
+        if (all > 0.02 * fmax(i * (longest / step_ns), 50) * step_ns + some)
             fail_msg("step %d of %g ns: %g spent", i, step_ns, all);
     }
     assert_non_null(r.learned->plan);
@@ -84,19 +86,25 @@ static void planned_within(size_t budget, double step_ns, double at_once)
 static void a_plan_takes_a_fifth_of_a_step_at_once(void **state)
 {
     (void)state;
-    planned_within(64 << 20, 1e6, 0.2);
+    planned_within(64 << 20, 1e6, 0, 0.2);
 }
 
 static void a_run_that_takes_longer_goes_on_after_the_next_step(void **state)
 {
     (void)state;
-    planned_within(64 << 20, 3e4, 0.2);
+    planned_within(64 << 20, 3e4, 0, 0.2);
 }
 
 static void where_no_tables_stay_all_that_was_saved_up_is_spent_at_once(void **state)
 {
     (void)state;
-    planned_within(2 << 20, 1e6, 1);
+    planned_within(2 << 20, 1e6, 0, 1);
+}
+
+static void what_the_program_does_between_steps_is_no_time_of_theirs(void **state)
+{
+    (void)state;
+    planned_within(64 << 20, 1e5, 1e7, 0.2);
 }
 
 int main(void)
@@ -105,6 +113,7 @@ int main(void)
         cmocka_unit_test(a_plan_takes_a_fifth_of_a_step_at_once),
         cmocka_unit_test(a_run_that_takes_longer_goes_on_after_the_next_step),
         cmocka_unit_test(where_no_tables_stay_all_that_was_saved_up_is_spent_at_once),
+        cmocka_unit_test(what_the_program_does_between_steps_is_no_time_of_theirs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
