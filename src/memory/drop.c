@@ -112,6 +112,7 @@ bool ebb__drop(ebb__memory *m, ebb__value *v)
             can = recipe_need(m, v);
         if (can) {
             ebb__mirror_dropped(m, ebb__big_of(v));
+            if (ebb__big_is_kept(ebb__big_of(v))) atomic_store(&m->misses_kept, true);
             if (compares(v->ctx) && !ebb__big_of(v)->content)
                 ebb__big_of(v)->content = content(ebb__big_of(v));
             ebb__bytes_free(m, v);

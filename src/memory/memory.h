@@ -114,9 +114,10 @@ struct ebb__memory {
     uint64_t n_evictions_before;        /* the end of the last step */
     bool follows;                       /* who sets next uses sets all of them */
     bool policy_is_fixed;
-    bool gives_gradients; /* those under way may be given up */
-    atomic_bool copies;   /* a write has copied a parameter for what was given up */
-    atomic_uint n_maps;   /* by users, of values of this memory */
+    bool gives_gradients;    /* those under way may be given up */
+    atomic_bool copies;      /* a write has copied a parameter for what was given up */
+    atomic_bool misses_kept; /* something that was held beyond a scope has been given up */
+    atomic_uint n_maps;      /* by users, of values of this memory */
     uint64_t n_evictions, n_recomputes, moved_bytes, recompute_ns;
     double recompute_cost;
     size_t planned_bytes; /* one that would, as simulated; 0: not known */
@@ -338,6 +339,11 @@ static inline bool ebb__big_is_held(const ebb__big *b)
     return atomic_load_explicit(&v->uses, memory_order_relaxed) !=
            atomic_load_explicit(&v->saves, memory_order_relaxed) + b->n_deps +
                atomic_load_explicit(&b->n_needs, memory_order_relaxed);
+}
+/* By a user, beyond a scope. Under the mutex. */
+static inline bool ebb__big_is_kept(const ebb__big *b)
+{
+    return atomic_load(&b->kept) && ebb__big_is_held(b);
 }
 /* What a thread has under ebb__lease_begin: counted at the value, given back already. */
 typedef struct ebb__value_lease {

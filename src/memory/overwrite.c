@@ -74,8 +74,7 @@ ebb__value *ebb__dependent_find(const ebb__value *v)
 
 static bool is_kept(const ebb__value *v)
 {
-    const ebb__big *b = (const ebb__big *)v;
-    return b->kept && ebb__big_is_held(b);
+    return ebb__big_is_kept((const ebb__big *)v);
 }
 
 /* Somebody could miss it. */
@@ -146,16 +145,27 @@ static ebb_status stay(overwrite *o, ebb__value *v)
     return status;
 }
 
+/* Under the mutex: adds to o->found what users hold and is missing. All values are looked at, so not where
+ * none was last time and none has gone, or come to be held, since. */
+static ebb_status kept_fill(overwrite *o)
+{
+    ebb_status status = EBB_OK;
+    bool any = atomic_exchange(&o->m->misses_kept, false);
+    for (ebb__big *b = any ? o->m->all : NULL; b && status == EBB_OK; b = b->next) {
+        if (b->value.state != EBB__VALUE_DROPPED || !is_kept(&b->value)) continue;
+        atomic_store(&o->m->misses_kept, true);
+        status = found_add(o, &b->value);
+    }
+    return status;
+}
+
 /* What users hold, whatever it is made from, can be made again, each by itself, beside what stays. */
 static ebb_status others_check(overwrite *o)
 {
-    ebb_status status = EBB_OK;
     if (!o->m->has_budget) return EBB_OK;
     found_drop(o);
     ebb__memory_enter(o->m);
-    for (ebb__big *b = o->m->all; b && status == EBB_OK; b = b->next)
-        if (b->value.state == EBB__VALUE_DROPPED && is_kept(&b->value))
-            status = found_add(o, &b->value);
+    ebb_status status = kept_fill(o);
     ebb__memory_leave(o->m);
     for (size_t i = 0; i < o->found.n && status == EBB_OK; i++)
         status = make_again(o, *value_at(&o->found, i));

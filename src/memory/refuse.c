@@ -71,8 +71,7 @@ static size_t held_by_user(const ebb__memory *m)
 {
     size_t bytes = 0;
     for (const ebb__big *b = m->all; b; b = b->next)
-        if (b->kept && b->value.data && !b->value.external && ebb__big_is_held(b))
-            bytes += b->value.bytes;
+        if (b->value.data && !b->value.external && ebb__big_is_kept(b)) bytes += b->value.bytes;
     return bytes;
 }
 

@@ -250,7 +250,9 @@ void ebb__value_note_kept(ebb__value *v)
 {
     if (v->tiny) return;
     ebb__memory *m = v->ctx->memory;
-    atomic_store_explicit(&ebb__big_of(v)->kept, true, memory_order_relaxed);
+    atomic_store(&ebb__big_of(v)->kept,
+                 true); /* in this order: ebb__drop changes the state first */
+    if (ebb__state_get(v) != EBB__VALUE_RESIDENT) atomic_store(&m->misses_kept, true);
     if (!m->ledger) return;
     ebb__memory_enter(m);
     ebb__mirror_expect(m, ebb__big_of(v));
