@@ -11,8 +11,9 @@ static const char *const help =
     "usage: ebb simulate TRACE --budget BYTES | --curve [--policy NAME] [--runs N]\n"
     "  --budget BYTES  1000000, 64K, 1.5M, 2G, or a part of the peak: 0.5, r.5\n"
     "  --curve         at .9, .8, ... .1 of the peak\n"
-    "  --policy NAME   planned (the default), known, backward, h_dtr, h_local, lru, msps;\n"
-    "                  dtr: h_dtr by the rules of DTR's own simulator\n"
+    "  --policy NAME   planned (the default), known, backward, h_dtr, h_dtr_exact,\n"
+    "                  h_local, lru, msps; h_dtr: by the rules of DTR's own simulator, the\n"
+    "                  others by those of a program\n"
     "  --runs N        most simulated runs to plan with: 200\n";
 
 typedef struct arguments {
@@ -86,8 +87,9 @@ static int row(const arguments *a, const ebb_iteration *t, const ebb_iteration_f
         printf(" %9s %8s %9s\n", "-", "-", "-");
     else
         printf(" %9lld %8lld %9s\n", (long long)s.n_evictions, (long long)s.n_rebuilt,
-               a->options.policy == EBB_POLICY_DTR ? "-"
-                                                   : trace_bytes(moved, (double)s.moved_bytes));
+               a->options.policy == EBB_POLICY_H_DTR
+                   ? "-"
+                   : trace_bytes(moved, (double)s.moved_bytes));
     return 0;
 }
 

@@ -95,11 +95,11 @@ typedef enum ebb_policy {
     EBB_POLICY_PLANNED,  /* the best of many simulated runs: a program that repeats itself */
     EBB_POLICY_KNOWN,    /* cost to make again over bytes and time to the next use, all known */
     EBB_POLICY_BACKWARD, /* the same, next uses known in the backward pass only: no learning */
-    EBB_POLICY_H_DTR,    /* cost of all around it over bytes and staleness */
-    EBB_POLICY_H_LOCAL,  /* its own cost over bytes and staleness */
-    EBB_POLICY_LRU,      /* staleness */
-    EBB_POLICY_MSPS,     /* cost to make again over bytes */
-    EBB_POLICY_DTR,      /* h_DTR by the rules of DTR's own simulator, as published */
+    EBB_POLICY_H_DTR,    /* DTR as published: that score, by the rules of its own simulator */
+    EBB_POLICY_H_DTR_EXACT, /* cost of all around it over bytes and staleness */
+    EBB_POLICY_H_LOCAL,     /* its own cost over bytes and staleness */
+    EBB_POLICY_LRU,         /* staleness */
+    EBB_POLICY_MSPS,        /* cost to make again over bytes */
     EBB_POLICY_MAX
 } ebb_policy;
 /* "planned", "known", ...; NULL if there is none. Of the name: EBB_POLICY_MAX if there is none. */
@@ -116,7 +116,7 @@ typedef struct ebb_simulation {
     bool works;         /* else: the first that did not find room, or too dear */
     bool is_infeasible; /* below the lower bound */
     double slowdown;    /* cost over the trace's; until the end, where it does not work */
-    double bound;       /* on slowdown, of any schedule in this order; 0 for DTR: other rules */
+    double bound; /* on slowdown, of any schedule in this order; 0 for H_DTR: other rules */
     size_t peak_bytes;
     size_t short_bytes; /* that were missing where it does not work */
     size_t moved_bytes; /* slid together in an arena of the budget's size */
@@ -135,8 +135,8 @@ EBB_API EBB_NODISCARD ebb_status ebb_iteration_simulate(ebb_simulation *out,
                                                         const ebb_iteration *trace,
                                                         size_t budget,
                                                         const ebb_simulate_options *options);
-/* The least budget known to work at a slowdown of at most `limit` (> 1), to a half per cent of
- * the peak.
+/* A budget that works at a slowdown of at most `limit` (> 1), found by halving to a half per cent of
+ * the peak with a few policies of known next uses: a plan, or another policy, may do with less.
  *
  *   simulation  of that budget; NULL: not wanted
  *

@@ -133,11 +133,11 @@ static const struct {
     {"planned", NULL},
     {"known", &ebb__policy_next},
     {"backward", &ebb__policy_next},
-    {"h_dtr", &ebb__policy_h_dtr},
+    {"h_dtr", NULL},
+    {"h_dtr_exact", &ebb__policy_h_dtr},
     {"h_local", &ebb__policy_h_local},
     {"lru", &ebb__policy_lru},
     {"msps", &ebb__policy_msps},
-    {"dtr", NULL},
 };
 
 const char *ebb_policy_name(ebb_policy policy)
@@ -229,7 +229,7 @@ ebb_status ebb_iteration_simulate(ebb_simulation *out, const ebb_iteration *trac
     EBB_TRY(options_check(&o));
     const ebb__program *p = &trace->program;
     ebb__ghost_result r = {0};
-    if (o.policy == EBB_POLICY_DTR) {
+    if (o.policy == EBB_POLICY_H_DTR) {
         EBB_TRY(ebb__ghost_dtr(&r, &trace->trace, budget, o.limit));
     } else if (o.policy == EBB_POLICY_PLANNED) {
         EBB_TRY(plan_find(&r, p, budget, o.most_runs ? (uint32_t)o.most_runs : 200, o.limit));
@@ -242,7 +242,7 @@ ebb_status ebb_iteration_simulate(ebb_simulation *out, const ebb_iteration *trac
         EBB_TRY(ebb__ghost_run(&r, p, &g));
     }
     double bound = 0;
-    if (o.policy != EBB_POLICY_DTR)
+    if (o.policy != EBB_POLICY_H_DTR)
         EBB_TRY(bound_find(&bound, p, budget,
                            r.end == EBB__GHOST_DONE ? r.cost : (double)INFINITY));
     result_give(out, p, &r, budget);

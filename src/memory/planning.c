@@ -24,6 +24,7 @@ enum {
     FEW_RUNS = 6,         /* worth the while, where nothing is kept; before a smallest budget */
     STEPS_AT_ONCE = 64,   /* simulated between two looks at the clock */
     MANY_RUNS = 24,       /* where nothing is kept: no more */
+    FRUITLESS = 400,      /* of a search, one after the other: it has found what there is */
     NS_PER_ITEM = 400     /* of a simulated run, before one was measured */
 };
 
@@ -164,6 +165,7 @@ static bool bit(ebb__planning *p, const ebb_context *ctx)
     uint32_t before = n->n_tried;
     if (ebb__planner_bit(&done, n) != EBB_OK) return false;
     p->n_runs += n->n_tried - before;
+    done |= n->n_since >= FRUITLESS;
     l->n_tried = done ? FEW_RUNS : n->candidate;
     return !done || !l->has_smallest;
 }

@@ -24,10 +24,10 @@ refuse() { # exit status, text, arguments: the text in what is said
 }
 
 # Published slowdowns of DTR's own simulator on its recorded U-Net: 1.033, 1.085, 1.159, none.
-want " 1.033" "$("$ebb" simulate "$data/unet.tr" --budget .9 --policy dtr)"
-want " 1.085" "$("$ebb" simulate "$data/unet.tr" --budget r.7 --policy dtr)"
-want " 1.159" "$("$ebb" simulate "$data/unet.tr" --budget 4207882464 --policy dtr)"
-want "no room" "$("$ebb" simulate "$data/unet.tr" --budget .3 --policy dtr)"
+want " 1.033" "$("$ebb" simulate "$data/unet.tr" --budget .9 --policy h_dtr)"
+want " 1.085" "$("$ebb" simulate "$data/unet.tr" --budget r.7 --policy h_dtr)"
+want " 1.159" "$("$ebb" simulate "$data/unet.tr" --budget 4207882464 --policy h_dtr)"
+want "no room" "$("$ebb" simulate "$data/unet.tr" --budget .3 --policy h_dtr)"
 
 # The peak is 8415764928 bytes; W_t at its largest a quarter of it.
 curve=$("$ebb" simulate "$data/unet.tr" --curve --policy backward) || fail "--curve failed"

@@ -44,10 +44,21 @@ static void any_program_is_planned_within_a_quarter_of_the_optimum(void **state)
     assert_true(sum.n_possible - sum.n_optimal <= sum.n_pressed / 50);
 }
 
+/* With what programs do: nothing is held, or made again ahead. */
+static void any_program_can_be_planned_at_every_budget_that_works(void **state)
+{
+    (void)state;
+    plan_tally sum = planned(plan_trace_random, getenv("EBB_TEST_SHORT") ? 20 : 60, false);
+    assert_true(sum.n_pressed > 40);
+    assert_true(sum.worst <= 1.6);
+    assert_true(sum.n_possible - sum.n_optimal <= sum.n_pressed / 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_training_step_is_planned_at_the_optimum),
+        cmocka_unit_test(any_program_can_be_planned_at_every_budget_that_works),
         cmocka_unit_test(any_program_is_planned_within_a_quarter_of_the_optimum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,7 +199,7 @@ static void the_public_functions_say_the_same(void **state)
         assert_true(s.is_infeasible && !s.works);
         assert_int_equal(ebb_iteration_simulate(&s, t, f.peak_bytes / 10 * 9, &o), EBB_OK);
         assert_true(s.works && s.n_evictions > 0 && s.peak_bytes <= f.peak_bytes / 10 * 9);
-        assert_true(policy == EBB_POLICY_DTR ? s.bound == 0 : s.bound > 1);
+        assert_true(policy == EBB_POLICY_H_DTR ? s.bound == 0 : s.bound > 1);
         assert_true(s.slowdown >= s.bound);
     }
     size_t smallest;
