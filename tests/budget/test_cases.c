@@ -373,6 +373,55 @@ static void bytes_that_are_free_can_be_had_in_one_piece(void **state)
     ebb_context_destroy(ctx);
 }
 
+/* A system that grants 32 MiB at a time: there the budget is no single chunk. */
+static void *parts_alloc(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    if (bytes > (size_t)32 << 20) return NULL;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void parts_free(void *user, void *p, size_t bytes)
+{
+    (void)user, (void)bytes;
+    free(p);
+}
+
+static void values_of_two_sizes_give_way_to_one_large_one(void **state)
+{
+    enum { MIB = 1 << 18 }; /* elements */
+    static float seen[7 * MIB];
+    const ebb_allocator parts = {parts_alloc, parts_free, NULL};
+    ebb_context *ctx;
+    ebb_tensor *value[16];
+    ebb_room_stats before, after;
+    int n = 0;
+    GOOD(ebb_context_create(&ctx, &(ebb_context_options){.n_threads = 1,
+                                                         .memory_budget_bytes = 64 << 20,
+                                                         .allocator = *state ? &parts : NULL}));
+    {
+        EBB_SCOPE(scope);
+        for (int64_t mib = 0; mib + (n % 2 ? 7 : 1) <= 60; mib += n++ % 2 ? 7 : 1)
+            GOOD(ebb_check(
+                value[n] = ebb_full(ctx, EBB_F32, EBB_SHAPE((n % 2 ? 7 : 1) * MIB), n + 1)));
+        ebb_room_stats_get(&before, ctx);
+        assert_int_equal(before.n_evictions, 0);
+        ebb_tensor *large = ebb_empty(ctx, EBB_F32, EBB_SHAPE(20 * MIB), EBB_KIND_DATA);
+        if (!large) fail_msg("%s", ebb_error_message());
+        ebb_room_stats_get(&after, ctx);
+        assert_true(after.n_evictions > 0);
+        assert_null(ebb_empty(ctx, EBB_F32, EBB_SHAPE(45 * MIB), EBB_KIND_DATA));
+        REFUSED(EBB_E_BUDGET, ebb_error_status());
+        for (int i = 0; i < n; i++) {
+            GOOD(EBB_READ(value[i], seen, ebb_n_elems(value[i])));
+            for (int64_t k = 0; k < ebb_n_elems(value[i]); k++)
+                assert_true(seen[k] == (float)(i + 1));
+        }
+    }
+    assert_true(case_stats(ctx).peak_bytes <= 64 << 20);
+    ebb_context_destroy(ctx);
+}
+
 /* A page of handles, the user's own arrays, a child: what can be made again gives way to them. */
 static void room_is_made_for_handles_arrays_and_children(void **state)
 {
@@ -498,6 +547,9 @@ int main(void)
         cmocka_unit_test(the_environment_gives_a_budget_or_is_refused),
         cmocka_unit_test(a_chain_of_200_fits_29_buffers_without_running_each_again_and_again),
         cmocka_unit_test(bytes_that_are_free_can_be_had_in_one_piece),
+        cmocka_unit_test(values_of_two_sizes_give_way_to_one_large_one),
+        {"values_of_two_sizes_give_way_where_memory_comes_in_parts",
+         values_of_two_sizes_give_way_to_one_large_one, NULL, NULL, ""},
         cmocka_unit_test(room_is_made_for_handles_arrays_and_children),
         cmocka_unit_test(what_is_mapped_stays_where_it_is),
         cmocka_unit_test(a_tenant_short_of_his_own_budget_takes_nothing_from_others),
