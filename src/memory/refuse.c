@@ -9,6 +9,7 @@
 #include "memory/room.h"
 
 #include <stdio.h>
+#include <sys/resource.h>
 
 /* "7340032 parameter, 81920 scratch": the kinds that are not 0. */
 static void kinds_text(char *buffer, size_t size, const size_t bytes[EBB_KIND_MAX])
@@ -208,11 +209,25 @@ ebb_status ebb__room_refuse_charge(ebb_context *ctx, ebb_kind kind, size_t bytes
     return ebb__room_refuse(ctx, more);
 }
 
+/* With what is in use, and what limits that. */
+static ebb_status allocator_refused(const ebb_context *ctx, size_t bytes, ebb_kind kind)
+{
+    ebb_stats s = {0};
+    struct rlimit most;
+    char budget[48] = "there is no budget", process[64] = "";
+    ebb__account_stats(&s, ctx->memory->top->owner->account);
+    if (s.budget_bytes) snprintf(budget, sizeof budget, "the budget is %zu", s.budget_bytes);
+    if (getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
+        snprintf(process, sizeof process, ", the limit of the process %llu",
+                 (unsigned long long)most.rlim_cur);
+    return ebb__fail(EBB_E_NOMEM,
+                     "the allocator refused %zu bytes of kind %s; %zu are in use, %s%s", bytes,
+                     ebb_kind_name(kind), s.used_bytes, budget, process);
+}
+
 ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind)
 {
-    if (!ebb__arena_is_fixed(ctx->memory->arena))
-        return ebb__fail(EBB_E_NOMEM, "the allocator refused %zu bytes of kind %s", bytes,
-                         ebb_kind_name(kind));
+    if (!ebb__arena_is_fixed(ctx->memory->arena)) return allocator_refused(ctx, bytes, kind);
     ebb_budget_report *report = &ebb__refusal_get()->report;
     memset(report, 0, sizeof *report);
     report->needed_bytes = bytes;
