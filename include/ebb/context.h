@@ -88,7 +88,7 @@ typedef struct ebb_stats {
 EBB_API void ebb_stats_get(ebb_stats *out, const ebb_context *ctx);
 /* The peak starts anew from what is used now. */
 EBB_API void ebb_stats_reset_peak(ebb_context *ctx);
-/* Gives cached memory back to the allocator. */
+/* Gives cached memory back to the allocator; what a budget has reserved goes with the context. */
 EBB_API void ebb_trim(ebb_context *ctx);
 
 /* Details of the thread's last E_BUDGET failure; members that are not known are 0.

@@ -108,10 +108,11 @@ static ebb_status reserve(ebb__call *c, ebb__value *const *held, size_t scratch,
                           ebb__value *over)
 {
     int32_t n = c->n_out + c->n_aux, first = over ? 1 : 0;
-    size_t bytes = ebb__round_64(scratch);
+    size_t need[EBB_KIND_MAX] = {0};
+    need[EBB_KIND_SCRATCH] = ebb__round_64(scratch);
     for (int32_t k = first; k < n; k++)
-        if (held[k]) bytes += held[k]->bytes;
-    EBB_TRY(ebb__room_make(c->ctx, bytes));
+        if (held[k]) need[held[k]->kind] += held[k]->bytes;
+    EBB_TRY(ebb__room_make(c->ctx, need));
     for (int32_t k = first; k < n; k++) {
         if (!held[k] || ebb__value_reserve(held[k]) == EBB_OK) continue;
         outputs_unreserve(held, k);

@@ -9,6 +9,7 @@
 #include "memory/room.h"
 
 #include <stdio.h>
+#include <sys/resource.h>
 
 /* "7340032 parameter, 81920 scratch": the kinds that are not 0. */
 static void kinds_text(char *buffer, size_t size, const size_t bytes[EBB_KIND_MAX])
@@ -26,6 +27,15 @@ static size_t all_of(const size_t bytes[EBB_KIND_MAX])
     size_t total = 0;
     for (int k = 0; k < EBB_KIND_CACHE; k++) total += bytes[k];
     return total;
+}
+
+/* The message of a refusal that is reported; what was asked for comes first. */
+static void need_say(const char *asked, const ebb_budget_report *report)
+{
+    char kinds[240];
+    kinds_text(kinds, sizeof kinds, report->needed_by_kind);
+    (void)ebb__fail(EBB_E_BUDGET, "%s%zu bytes are needed at once, the budget is %zu: %s",
+                    asked, report->needed_bytes, report->budget_bytes, kinds);
 }
 
 /* What is in use, without what can be given up. Quick: more, gradients under way among it where others
@@ -143,13 +153,9 @@ static ebb_status check_one(ebb_context *ctx, const ebb__account *a, const size_
     report->budget_bytes = budget;
     memcpy(report->needed_by_kind, by_kind, sizeof by_kind);
     report->lower_bound_bytes = total;
-    char kinds[240];
-    kinds_text(kinds, sizeof kinds, by_kind);
-    ebb_status status =
-        ebb__fail(EBB_E_BUDGET, "%zu bytes are needed at once, the budget is %zu: %s", total,
-                  budget, kinds);
+    need_say("", report);
     complete(ctx, a);
-    return status;
+    return EBB_E_BUDGET;
 }
 
 ebb_status ebb__room_check(ebb_context *ctx, const size_t need[EBB_KIND_MAX], size_t missing)
@@ -159,39 +165,69 @@ ebb_status ebb__room_check(ebb_context *ctx, const size_t need[EBB_KIND_MAX], si
     return EBB_OK;
 }
 
-/* `bytes` more and what is held beside them; all of it, where what could be given up was not to be
- * had. */
-static void needed_set(ebb_context *ctx, const ebb__account *tight, ebb_kind kind, size_t bytes)
+/* `more` and what is held beside it; all of it, where what could be given up was not to be had. */
+static void needed_set(ebb_context *ctx, const ebb__account *tight,
+                       const size_t more[EBB_KIND_MAX])
 {
     ebb_budget_report *report = &ebb__refusal_get()->report;
     size_t by_kind[EBB_KIND_MAX];
     held_by_kind(by_kind, ctx->memory, tight, true);
-    by_kind[kind] += bytes;
-    if (all_of(by_kind) <= report->budget_bytes) {
+    if (all_of(by_kind) + all_of(more) <= report->budget_bytes) {
         ebb_stats held;
         ebb__account_stats(&held, tight);
         memcpy(by_kind, held.bytes, sizeof by_kind);
-        by_kind[kind] += bytes;
     }
-    report->needed_bytes = all_of(by_kind);
+    for (int k = 0; k < EBB_KIND_CACHE; k++) by_kind[k] += more[k];
+    by_kind[EBB_KIND_CACHE] = 0;
     memcpy(report->needed_by_kind, by_kind, sizeof report->needed_by_kind);
-    report->needed_by_kind[EBB_KIND_CACHE] = 0;
+    report->needed_bytes = all_of(by_kind);
+}
+
+ebb_status ebb__room_refuse(ebb_context *ctx, const size_t more[EBB_KIND_MAX])
+{
+    const size_t bytes = all_of(more);
+    const ebb__account *tight = ebb__account_tight(ctx->account, bytes);
+    ebb_kind kind = 0;
+    for (int k = 1; k < EBB_KIND_CACHE; k++)
+        if (more[k] > more[kind]) kind = (ebb_kind)k;
+    ebb_status status = ebb__account_refuse(ctx->account, kind, bytes);
+    if (!tight) return status;
+    if (bytes < SIZE_MAX / EBB_KIND_MAX) {
+        char asked[64];
+        needed_set(ctx, tight, more);
+        snprintf(asked, sizeof asked, "%zu bytes more do not fit: ", bytes);
+        need_say(asked, &ebb__refusal_get()->report);
+    }
+    complete(ctx, tight);
+    return status;
 }
 
 ebb_status ebb__room_refuse_charge(ebb_context *ctx, ebb_kind kind, size_t bytes)
 {
-    const ebb__account *tight = ebb__account_tight(ctx->account, bytes);
-    ebb_status status = ebb__account_refuse(ctx->account, kind, bytes);
-    if (tight && bytes < SIZE_MAX / EBB_KIND_MAX) needed_set(ctx, tight, kind, bytes);
-    if (tight) complete(ctx, tight);
-    return status;
+    size_t more[EBB_KIND_MAX] = {0};
+    more[kind] = bytes;
+    return ebb__room_refuse(ctx, more);
+}
+
+/* With what is in use, and what limits that. */
+static ebb_status allocator_refused(const ebb_context *ctx, size_t bytes, ebb_kind kind)
+{
+    ebb_stats s = {0};
+    struct rlimit most;
+    char budget[48] = "there is no budget", process[64] = "";
+    ebb__account_stats(&s, ctx->memory->top->owner->account);
+    if (s.budget_bytes) snprintf(budget, sizeof budget, "the budget is %zu", s.budget_bytes);
+    if (getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
+        snprintf(process, sizeof process, ", the limit of the process %llu",
+                 (unsigned long long)most.rlim_cur);
+    return ebb__fail(EBB_E_NOMEM,
+                     "the allocator refused %zu bytes of kind %s; %zu are in use, %s%s", bytes,
+                     ebb_kind_name(kind), s.used_bytes, budget, process);
 }
 
 ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind)
 {
-    if (!ebb__arena_is_fixed(ctx->memory->arena))
-        return ebb__fail(EBB_E_NOMEM, "the allocator refused %zu bytes of kind %s", bytes,
-                         ebb_kind_name(kind));
+    if (!ebb__arena_is_fixed(ctx->memory->arena)) return allocator_refused(ctx, bytes, kind);
     ebb_budget_report *report = &ebb__refusal_get()->report;
     memset(report, 0, sizeof *report);
     report->needed_bytes = bytes;

@@ -65,8 +65,8 @@ void ebb__memory_known(ebb_context *ctx, size_t bytes);
 /* Gradients under way are given up from now on, or no longer; false: so it was. Not done where there
  * is another way: see mirror.c. */
 bool ebb__gradients_give(ebb_context *ctx, bool give);
-/* Evicts until so many bytes may be charged. Called alone. E_BUDGET. */
-ebb_status ebb__room_make(ebb_context *ctx, size_t bytes);
+/* Evicts until so many bytes, by kind, may be charged. Called alone. E_BUDGET. */
+ebb_status ebb__room_make(ebb_context *ctx, const size_t need[EBB_KIND_MAX]);
 
 /* Not given up until unlocked, whether there or to be made again. The caller holds a use, and
  * takes one more. Tiny ones are passed over. */

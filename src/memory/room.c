@@ -43,12 +43,13 @@ bool ebb__room_more(ebb_context *ctx, size_t bytes)
     return !tight || evict_towards(ctx, tight, bytes);
 }
 
-ebb_status ebb__room_make(ebb_context *ctx, size_t bytes)
+ebb_status ebb__room_make(ebb_context *ctx, const size_t need[EBB_KIND_MAX])
 {
     const ebb__account *tight;
+    size_t bytes = 0;
+    for (int k = 0; k < EBB_KIND_CACHE; k++) bytes += need[k];
     while ((tight = ebb__account_tight(ctx->account, bytes)))
-        if (!evict_towards(ctx, tight, bytes))
-            return ebb__room_refuse_charge(ctx, EBB_KIND_TEMPORARY, bytes);
+        if (!evict_towards(ctx, tight, bytes)) return ebb__room_refuse(ctx, need);
     return EBB_OK;
 }
 
@@ -250,11 +251,11 @@ bool ebb__wants_try(ebb_context *ctx, ebb__want *want, int32_t n)
 ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n)
 {
     ebb__memory *m = ctx->memory;
-    size_t total = 0;
+    size_t need[EBB_KIND_MAX] = {0};
     for (int32_t i = 0; i < n; i++)
-        if (has_block(&want[i])) total += ebb__block_bytes(want[i].bytes);
+        if (has_block(&want[i])) need[want[i].kind] += ebb__block_bytes(want[i].bytes);
     if (!structs_make(ctx, want, n)) return ebb__object_refused(sizeof(ebb__big));
-    ebb_status status = ebb__room_make(ctx, total);
+    ebb_status status = ebb__room_make(ctx, need);
     int32_t i = 0;
     for (; i < n && status == EBB_OK; i++) {
         ebb__want *w = &want[i];

@@ -30,6 +30,8 @@ bool ebb__room_block(void **out, ebb_context *ctx, size_t bytes, ebb_kind kind, 
 /* Alone, under the mutex: a step towards a hole of so many bytes; false: there is none to take. */
 bool ebb__hole_make(ebb__memory *m, size_t bytes);
 /* ---- refuse.c: records why ---------------------------------------------------------------- */
+/* So many more bytes by kind; with what is held beside them. */
+ebb_status ebb__room_refuse(ebb_context *ctx, const size_t more[EBB_KIND_MAX]);
 ebb_status ebb__room_refuse_charge(ebb_context *ctx, ebb_kind kind, size_t bytes);
 ebb_status ebb__room_refuse_block(ebb_context *ctx, size_t bytes, ebb_kind kind);
 

@@ -113,6 +113,14 @@ static void figures_add_up_and_are_said(const ebb_budget_report *r, size_t budge
     assert_int_equal(sum, r->needed_bytes);
     assert_int_equal(r->budget_bytes, budget);
     assert_true(r->needed_bytes > budget);
+    snprintf(text, sizeof text, "%zu bytes are needed at once, the budget is %zu",
+             r->needed_bytes, budget);
+    assert_non_null(strstr(ebb_error_message(), text));
+    for (int k = 0; k < EBB_KIND_MAX; k++) {
+        snprintf(text, sizeof text, "%zu %s", r->needed_by_kind[k], ebb_kind_name((ebb_kind)k));
+        if (r->needed_by_kind[k] && !strstr(ebb_error_message(), text))
+            fail_msg("'%s' is not said: %s", text, ebb_error_message());
+    }
     snprintf(text, sizeof text, "no budget below %zu serves", r->lower_bound_bytes);
     if (r->lower_bound_bytes) assert_non_null(strstr(ebb_error_message(), text));
     snprintf(text, sizeof text, "%zu has served so far", r->smallest_known_bytes);
@@ -131,7 +139,7 @@ static void each_refusal_of_a_training_says_all_figures(void **state)
     static const int batch[] = {32, 32, 64, 128};
     static float data[128 * WIDE];
     for (int i = 0; i < 128 * WIDE; i++) data[i] = (float)(i % 17) * 0.1f;
-    int n_refused = 0, n_known = 0, n_bound = 0;
+    int n_refused = 0, n_known = 0, n_bound = 0, n_later = 0;
     size_t least = SIZE_MAX, bound = 0;
     for (size_t budget = 200000; budget < 600000; budget += 3000) {
         ebb_context *ctx = with_budget(budget);
@@ -158,13 +166,48 @@ static void each_refusal_of_a_training_says_all_figures(void **state)
             n_refused++;
             n_known += r.smallest_known_bytes > 0;
             n_bound += r.lower_bound_bytes > 0;
+            n_later += strstr(ebb_error_message(), "bytes more do not fit") != NULL;
             if (r.lower_bound_bytes > bound) bound = r.lower_bound_bytes;
         }
         ebb_context_destroy(ctx);
     }
-    assert_true(n_refused > 10 && n_known > 0 && n_bound > 0);
+    assert_true(n_refused > 10 && n_known > 0 && n_bound > 0 && n_later > 0 &&
+                n_later < n_refused);
     assert_true(bound <= least); /* what was said not to serve does not */
     ebb_error_clear();
+}
+
+/* What was given up is made of something larger, for which there is no room any more. */
+static void a_read_that_cannot_be_made_again_says_what_is_held(void **state)
+{
+    (void)state;
+    enum { WIDTH = 1 << 14, ROWS = 10, HELD = 200000 };
+    static float seen[WIDTH];
+    const size_t budget = 1 << 20, large = ROWS * WIDTH * sizeof *seen;
+    ebb_context *ctx = with_budget(budget);
+    {
+        EBB_SCOPE(scope);
+        ebb_tensor *x = ebb_tensor_copy(ctx, EBB_F32, EBB_SHAPE(WIDTH), seen, sizeof seen);
+        ebb_tensor *y = ebb_sum(ebb_exp(ebb_expand(x, EBB_SHAPE(ROWS, WIDTH))), EBB_AXES(0));
+        GOOD(ebb_check(y));
+        ebb_tensor *held = ebb_empty(ctx, EBB_F32, EBB_SHAPE(HELD), EBB_KIND_DATA);
+        GOOD(ebb_check(held));
+        while (case_stats(ctx).bytes[EBB_KIND_ACTIVATION] > 0) /* until y has gone, too */
+            GOOD(ebb_check(ebb_empty(ctx, EBB_F32, EBB_SHAPE(WIDTH / 4), EBB_KIND_DATA)));
+        assert_int_equal(EBB_READ(y, seen, WIDTH), EBB_E_BUDGET);
+        ebb_budget_report r;
+        assert_true(ebb_error_budget(&r));
+        figures_add_up_and_are_said(&r, budget);
+        assert_int_equal(r.needed_by_kind[EBB_KIND_DATA], case_stats(ctx).bytes[EBB_KIND_DATA]);
+        assert_true(r.needed_by_kind[EBB_KIND_ACTIVATION] >= large);
+        assert_int_equal(r.needed_by_kind[EBB_KIND_TEMPORARY], 0);
+        assert_non_null(strstr(ebb_error_message(), "bytes more do not fit"));
+        ebb_error_clear();
+        ebb_replace(&held, NULL);
+        GOOD(EBB_READ(y, seen, WIDTH));
+        for (int i = 0; i < WIDTH; i++) assert_true(seen[i] == ROWS);
+    }
+    ebb_context_destroy(ctx);
 }
 
 /* What was too much for a tenant's budget, or for one larger batch, is no bound of others'. */
@@ -330,6 +373,55 @@ static void bytes_that_are_free_can_be_had_in_one_piece(void **state)
     ebb_context_destroy(ctx);
 }
 
+/* A system that grants 32 MiB at a time: there the budget is no single chunk. */
+static void *parts_alloc(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    if (bytes > (size_t)32 << 20) return NULL;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void parts_free(void *user, void *p, size_t bytes)
+{
+    (void)user, (void)bytes;
+    free(p);
+}
+
+static void values_of_two_sizes_give_way_to_one_large_one(void **state)
+{
+    enum { MIB = 1 << 18 }; /* elements */
+    static float seen[7 * MIB];
+    const ebb_allocator parts = {parts_alloc, parts_free, NULL};
+    ebb_context *ctx;
+    ebb_tensor *value[16];
+    ebb_room_stats before, after;
+    int n = 0;
+    GOOD(ebb_context_create(&ctx, &(ebb_context_options){.n_threads = 1,
+                                                         .memory_budget_bytes = 64 << 20,
+                                                         .allocator = *state ? &parts : NULL}));
+    {
+        EBB_SCOPE(scope);
+        for (int64_t mib = 0; mib + (n % 2 ? 7 : 1) <= 60; mib += n++ % 2 ? 7 : 1)
+            GOOD(ebb_check(
+                value[n] = ebb_full(ctx, EBB_F32, EBB_SHAPE((n % 2 ? 7 : 1) * MIB), n + 1)));
+        ebb_room_stats_get(&before, ctx);
+        assert_int_equal(before.n_evictions, 0);
+        ebb_tensor *large = ebb_empty(ctx, EBB_F32, EBB_SHAPE(20 * MIB), EBB_KIND_DATA);
+        if (!large) fail_msg("%s", ebb_error_message());
+        ebb_room_stats_get(&after, ctx);
+        assert_true(after.n_evictions > 0);
+        assert_null(ebb_empty(ctx, EBB_F32, EBB_SHAPE(45 * MIB), EBB_KIND_DATA));
+        REFUSED(EBB_E_BUDGET, ebb_error_status());
+        for (int i = 0; i < n; i++) {
+            GOOD(EBB_READ(value[i], seen, ebb_n_elems(value[i])));
+            for (int64_t k = 0; k < ebb_n_elems(value[i]); k++)
+                assert_true(seen[k] == (float)(i + 1));
+        }
+    }
+    assert_true(case_stats(ctx).peak_bytes <= 64 << 20);
+    ebb_context_destroy(ctx);
+}
+
 /* A page of handles, the user's own arrays, a child: what can be made again gives way to them. */
 static void room_is_made_for_handles_arrays_and_children(void **state)
 {
@@ -449,11 +541,15 @@ int main(void)
         cmocka_unit_test(a_smaller_batch_trains_on_after_a_refusal),
         cmocka_unit_test(a_refusal_names_need_budget_and_the_scope_that_holds_most),
         cmocka_unit_test(each_refusal_of_a_training_says_all_figures),
+        cmocka_unit_test(a_read_that_cannot_be_made_again_says_what_is_held),
         cmocka_unit_test(a_bound_is_that_of_what_was_run_under_the_budget),
         cmocka_unit_test(a_failure_without_figures_has_none_of_an_earlier_one),
         cmocka_unit_test(the_environment_gives_a_budget_or_is_refused),
         cmocka_unit_test(a_chain_of_200_fits_29_buffers_without_running_each_again_and_again),
         cmocka_unit_test(bytes_that_are_free_can_be_had_in_one_piece),
+        cmocka_unit_test(values_of_two_sizes_give_way_to_one_large_one),
+        {"values_of_two_sizes_give_way_where_memory_comes_in_parts",
+         values_of_two_sizes_give_way_to_one_large_one, NULL, NULL, ""},
         cmocka_unit_test(room_is_made_for_handles_arrays_and_children),
         cmocka_unit_test(what_is_mapped_stays_where_it_is),
         cmocka_unit_test(a_tenant_short_of_his_own_budget_takes_nothing_from_others),

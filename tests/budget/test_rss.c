@@ -4,7 +4,7 @@
  * Each figure is the peak of a process of its own, this program started again: code, stacks and
  * libraries are in all of them alike.
  * SPDX-License-Identifier: MIT */
-#include <ebb/ebb.h>
+#include "models/zoo.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -23,6 +23,12 @@ extern char **environ;
 
 enum { MIB = 1 << 20, DEPTH = 24 };
 static const size_t budget = 48 * MIB, slack = 6 * MIB;
+/* What docs/memory.md says to allow for; 20 is what was seen at most, libraries included. */
+static const size_t net_slack = 32 * MIB;
+static const struct {
+    const char *name;
+    size_t budget; /* .6 of what they have in use without one */
+} nets[] = {{"unet_4", 60 * MIB}, {"densenet_40", 150 * MIB}};
 
 #define MUST(call)                                                                             \
     do {                                                                                       \
@@ -56,6 +62,19 @@ static int train(size_t bytes, int64_t n)
     return 0;
 }
 
+/* Steps of a convolutional net on two threads: kernels that oneDNN makes, stacks, and the pages of
+ * libraries that only such a step touches come on top. */
+static int train_net(const char *name, size_t bytes)
+{
+    const zoo_model *model = zoo_models;
+    while (strcmp(model->name, name) != 0) model++;
+    zoo_run run;
+    MUST(zoo_open(&run, model, ZOO_FULL, bytes, 2, false));
+    for (int step = 0; step < 3; step++) MUST(zoo_step(&run));
+    zoo_close(&run);
+    return 0;
+}
+
 static long resident_bytes(void)
 {
     long pages = 0;
@@ -65,45 +84,70 @@ static long resident_bytes(void)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
+enum { N_THREADS = 8, N_STEPS = 200 };
+typedef struct varying {
+    ebb_context *ctx;
+    unsigned seed;
+    bool failed;
+} varying;
+
+/* One thread's part of the steps; 1 to 64 MiB each. */
 static void *sizes_that_vary(void *user)
 {
-    ebb_context *ctx = user;
-    unsigned seed = (unsigned)(uintptr_t)&seed;
-    for (int i = 0; i < 24; i++) {
+    varying *v = user;
+    for (int i = 0; i < N_STEPS / N_THREADS && !v->failed; i++) {
         EBB_SCOPE(iter);
-        int64_t n = 1 + rand_r(&seed) % 16;
-        if (ebb_check(ebb_mul_scalar(ebb_ones(ctx, EBB_F32, EBB_SHAPE(n * MIB / 4)), 2)))
-            return ctx;
+        const int64_t n = 1 + rand_r(&v->seed) % 64;
+        v->failed = ebb_check(ebb_ones(v->ctx, EBB_F32, EBB_SHAPE(n * MIB / 4))) != EBB_OK;
     }
     return NULL;
 }
 
-/* Many sizes on many threads, all let go of: after a trim little is left. */
-static int come_and_go(void)
+static int is_true(bool it, const char *what, const ebb_stats *s, long resident)
 {
-    enum { N_THREADS = 8 };
+    if (!it)
+        fprintf(stderr, "not so: %s; %zu bytes used, %zu cached, %ld resident\n", what,
+                s->used_bytes, s->bytes[EBB_KIND_CACHE], resident);
+    return !it;
+}
+
+/* Many sizes on many threads, all let go of: what is still resident is what is said to be cached, no
+ * more than a budget, and after a trim little is left. Under a budget that is the context's to
+ * give back. */
+static int come_and_go(size_t most)
+{
     pthread_t thread[N_THREADS];
+    varying v[N_THREADS];
     ebb_context *ctx;
-    MUST(ebb_context_create(&ctx, &(ebb_context_options){.n_threads = 1}));
-    long before = resident_bytes();
-    int failed = 0;
-    for (int i = 0; i < N_THREADS; i++) pthread_create(&thread[i], NULL, sizes_that_vary, ctx);
-    for (int i = 0; i < N_THREADS; i++) {
-        void *bad;
-        pthread_join(thread[i], &bad);
-        failed += bad != NULL;
-    }
     ebb_stats s;
+    int failed = 0;
+    MUST(ebb_context_create(
+        &ctx, &(ebb_context_options){.n_threads = 1, .memory_budget_bytes = most}));
+    const long before = resident_bytes(), little = 32 * MIB;
+    for (int i = 0; i < N_THREADS; i++) {
+        v[i] = (varying){.ctx = ctx, .seed = (unsigned)i + 1};
+        pthread_create(&thread[i], NULL, sizes_that_vary, &v[i]);
+    }
+    for (int i = 0; i < N_THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        failed += v[i].failed;
+    }
     ebb_stats_get(&s, ctx);
-    size_t live = s.used_bytes - s.bytes[EBB_KIND_BOOKKEEPING];
-    long held = resident_bytes() - before;
+    const size_t cached = s.bytes[EBB_KIND_CACHE], none = s.bytes[EBB_KIND_BOOKKEEPING];
+    const long held = resident_bytes() - before;
+    failed += is_true(s.used_bytes == none, "no tensor is left", &s, held);
+    failed += is_true(cached > 64 * MIB, "what is held for reuse is cached", &s, held);
+    failed += is_true(held < (long)cached + little, "what is resident is cached", &s, held);
+    failed += is_true(!most || s.used_bytes + cached <= most, "a budget bounds it", &s, held);
     ebb_trim(ctx);
-    long left = resident_bytes() - before;
-    ebb_context_destroy(ctx);
-    if (!failed && !live && left <= 32 * MIB && held > left) return 0;
-    fprintf(stderr, "%d failed, %zu bytes live, %ld held, %ld after the trim\n", failed, live,
-            held, left);
-    return 1;
+    ebb_stats_get(&s, ctx);
+    if (most) ebb_context_destroy(ctx);
+    const long left = resident_bytes() - before;
+    failed += is_true(left < little, "after the trim little is left", &s, left);
+    failed += is_true(most || s.bytes[EBB_KIND_CACHE] < (size_t)little,
+                      "after the trim little is cached", &s, left);
+    if (!most) ebb_context_destroy(ctx);
+    return failed;
 }
 
 /* ---- the figures ------------------------------------------------------------------------- */
@@ -135,10 +179,25 @@ static void resident_memory_keeps_to_the_budget(void **state)
     assert_true(without > base + 2 * budget); /* the test can fail */
 }
 
+static void nets_on_two_threads_keep_to_the_budget_and_the_documented_slack(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
+        const size_t got = peak_of(nets[i].name, nets[i].budget);
+        if (getenv("EBB_TEST_VERBOSE"))
+            printf("%s: %zu under %zu\n", nets[i].name, got, nets[i].budget);
+        if (got > nets[i].budget + net_slack)
+            fail_msg("%s: %zu bytes are resident, %zu + %zu are allowed", nets[i].name, got,
+                     nets[i].budget, net_slack);
+    }
+    assert_true(peak_of(nets[0].name, 0) > nets[0].budget + net_slack); /* the test can fail */
+}
+
 static void a_trim_gives_back_what_nobody_uses(void **state)
 {
     (void)state;
     peak_of("come and go", 0);
+    peak_of("come and go", (size_t)600 * MIB);
 }
 
 int main(int argc, char **argv)
@@ -146,9 +205,12 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "small") == 0) return train(0, 4096);
     if (argc == 3 && strcmp(argv[1], "large") == 0)
         return train(strtoull(argv[2], NULL, 10), MIB / 2);
-    if (argc == 3) return come_and_go();
+    if (argc == 3 && strcmp(argv[1], "come and go") == 0)
+        return come_and_go(strtoull(argv[2], NULL, 10));
+    if (argc == 3) return train_net(argv[1], strtoull(argv[2], NULL, 10));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resident_memory_keeps_to_the_budget),
+        cmocka_unit_test(nets_on_two_threads_keep_to_the_budget_and_the_documented_slack),
         cmocka_unit_test(a_trim_gives_back_what_nobody_uses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "cases/cases.h"
 
+#include <sys/resource.h>
+
 /* AddressSanitizer would stop the program where the system refuses. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -240,6 +242,94 @@ static void budget_refuses_before_touching_memory_and_says_what_it_needs(void **
     ebb_context_destroy(ctx);
 }
 
+/* ---- 4 TiB in a process that may have 16 GiB ---------------------------------------------- */
+
+typedef struct absurd {
+    const char *name;
+    size_t bytes;
+} absurd;
+
+static ebb_tensor *absurd_make(ebb_context *ctx, int which)
+{
+    const int64_t side = 1 << 20;
+    if (which == 0) return ebb_zeros(ctx, EBB_F32, EBB_SHAPE(INT64_C(1) << 40));
+    if (which == 1) return ebb_full(ctx, EBB_F32, EBB_SHAPE(INT64_C(1) << 36), 1.5);
+    return ebb_matmul(ebb_ones(ctx, EBB_F32, EBB_SHAPE(side, 1)),
+                      ebb_ones(ctx, EBB_F32, EBB_SHAPE(1, side)));
+}
+
+static void message_says(const char *before, size_t number, const char *after)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%s%zu%s", before, number, after);
+    if (!strstr(ebb_error_message(), text))
+        fail_msg("'%s' is not said: %s", text, ebb_error_message());
+}
+
+/* Handles that are free are in use, too. */
+static void in_use_is_said(size_t used)
+{
+    const char *at = strstr(ebb_error_message(), "; ");
+    size_t said = 0;
+    if (!at || sscanf(at, "; %zu are in use, there is no budget", &said) != 1 || said < used ||
+        said > used + (128 << 10))
+        fail_msg("%zu are in use: %s", used, ebb_error_message());
+}
+
+/* limit: of the process, 0: it has none that would be seen. */
+static void absurd_sizes_in(size_t budget, size_t limit)
+{
+    static const absurd sizes[] = {
+        {"zeros", (size_t)4 << 40}, {"full", (size_t)4 << 36}, {"matmul", (size_t)4 << 40}};
+    struct rusage before, after;
+    ebb_context *ctx;
+    GOOD(ebb_context_create(&ctx, &(ebb_context_options){.memory_budget_bytes = budget}));
+    for (int i = 0; i < 3; i++) {
+        EBB_SCOPE(iter);
+        GOOD(ebb_check(ebb_ones(ctx, EBB_F32, EBB_SHAPE((i + 1) << 18)))); /* MiB in use */
+        getrusage(RUSAGE_SELF, &before);
+        assert_null(absurd_make(ctx, i));
+        getrusage(RUSAGE_SELF, &after);
+        assert_true(after.ru_maxrss - before.ru_maxrss < 32 << 10); /* KiB */
+        assert_int_equal(ebb_error_status(), budget ? EBB_E_BUDGET : EBB_E_NOMEM);
+        assert_non_null(strstr(ebb_error_message(), sizes[i].name));
+        ebb_budget_report r = {0};
+        assert_true(ebb_error_budget(&r) == (budget != 0));
+        if (budget) {
+            message_says("the budget is ", budget, "");
+            message_says(" ", r.needed_bytes, " bytes are needed at once");
+            assert_true(r.needed_bytes >= sizes[i].bytes &&
+                        r.needed_bytes < sizes[i].bytes + (32 << 20));
+            assert_true(r.needed_by_kind[EBB_KIND_ACTIVATION] >= sizes[i].bytes);
+        } else {
+            message_says("refused ", sizes[i].bytes, " bytes of kind activation");
+            in_use_is_said(case_stats(ctx).used_bytes);
+            if (limit) message_says("the limit of the process ", limit, "");
+        }
+        ebb_error_clear();
+        assert_true(ebb_item(ebb_sum(ebb_ones(ctx, EBB_F32, EBB_SHAPE(1000)), EBB_ALL)) ==
+                    1000);
+    }
+    if (budget) assert_true(case_stats(ctx).peak_bytes < 32 << 20);
+    ebb_context_destroy(ctx);
+}
+
+static void sizes_beyond_the_machine_are_refused_with_what_was_asked_for(void **state)
+{
+    (void)state;
+    absurd_sizes_in((size_t)1 << 30, 0);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* theirs is more than that */
+    struct rlimit old, most;
+    assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
+    most = old;
+    most.rlim_cur = (rlim_t)16 << 30;
+    assert_int_equal(setrlimit(RLIMIT_AS, &most), 0);
+    absurd_sizes_in(0, (size_t)16 << 30);
+    absurd_sizes_in((size_t)16 << 30, (size_t)16 << 30);
+    assert_int_equal(setrlimit(RLIMIT_AS, &old), 0);
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +338,7 @@ int main(void)
         CASE(failed_backward_leaves_every_leaf_as_it_was),
         CASE(refused_sizes),
         CASE(empty_shapes_cannot_hide_an_overflow),
+        cmocka_unit_test(sizes_beyond_the_machine_are_refused_with_what_was_asked_for),
         cmocka_unit_test(budget_refuses_before_touching_memory_and_says_what_it_needs),
     };
     return cmocka_run_group_tests_name("oom", tests, NULL, NULL);
