@@ -221,7 +221,7 @@ static ebb_status train_in(training *out, const model *m, const training_options
     EBB_TRY(m->make(p));
     EBB_TRY(o->adam ? ebb_adam_create(&opt, p, 1e-3, NULL)
                     : ebb_sgd_create(&opt, p, 0.05, &(ebb_sgd_options){.momentum = 0.9}));
-    for (int step = 0; step < o->n_steps; step++) {
+    for (int step = 0; step < o->n_steps && !(o->enough && *o->enough); step++) {
         EBB_TRY(train_step(out, m, p, opt, step));
         if (o->each_step) o->each_step(o->user, ctx);
     }

@@ -29,6 +29,7 @@ typedef struct training_options {
     bool adam;
     void (*each_step)(void *user, ebb_context *ctx);
     void *user;
+    const bool *enough; /* set by each_step: no more steps. NULL: all n_steps */
     const ebb_allocator *allocator;
     ebb_context *parent;
 } training_options;

@@ -42,10 +42,14 @@ static void dropout_draws_the_same_mask_again(void **state)
     GOOD(ebb_set_requires_grad(x, true));
     {
         EBB_CHECKPOINT(region, ctx);
-        out = ebb_escape(region, ebb_mul_scalar(ebb_dropout(x, 0.5), 1));
+        /* the slope of relu, which is 1 where the mask is not 0, is read of what is made again */
+        ebb_tensor *kept = ebb_relu(ebb_dropout(x, 0.5));
+        out = ebb_escape(region, ebb_mul_scalar(kept, 1));
     }
+    assert_int_equal(runs_again(ctx), 0);
     GOOD(EBB_READ(out, y, N));
     GOOD(case_backward_sum(out));
+    assert_true(runs_again(ctx) >= 2);
     GOOD(EBB_READ(ebb_grad_of(x), g, N));
     assert_memory_equal(y, g, sizeof y);
     int n_kept = 0;
@@ -62,6 +66,50 @@ static void dropout_draws_the_same_mask_again(void **state)
     GOOD(EBB_READ(ebb_uniform(ctx, EBB_F32, EBB_SHAPE(N), 0, 1), b, N));
     assert_memory_equal(a, b, sizeof a);
     ebb_context_destroy(plain);
+}
+
+/* Numbers of four kinds; what the inner part makes is a region of its own at depth 2. */
+static ebb_tensor *noisy_layer(ebb_tensor *x, int depth)
+{
+    ebb_context *ctx = ebb_context_of(x);
+    EBB_CHECKPOINT(region, depth > 0 ? ctx : NULL);
+    ebb_tensor *h = ebb_tanh(ebb_dropout(x, 0.25));
+    h = ebb_mul(h, ebb_normal(ctx, EBB_F64, EBB_SHAPE(N), 1, 0.1));
+    {
+        EBB_CHECKPOINT(inner, depth > 1 ? ctx : NULL);
+        ebb_tensor *place = ebb_randint(ctx, EBB_I64, EBB_SHAPE(N), 0, N);
+        ebb_tensor *some = ebb_bernoulli(ctx, EBB_F64, EBB_SHAPE(N), 0.75);
+        h = ebb_sin(ebb_mul(ebb_gather(h, place, 0), some));
+        h = ebb_escape(inner, ebb_dropout(ebb_exp(h), 0.125));
+    }
+    return ebb_escape(region, ebb_mul(ebb_square(h), x));
+}
+
+static void random_numbers_in_regions_are_those_without(void **state)
+{
+    (void)state;
+    enum { NOISY = 3 };
+    static double y[3][N], g[3][N], after[3][N];
+    for (int depth = 0; depth < 3; depth++) {
+        ebb_context *ctx;
+        GOOD(ebb_context_create(&ctx, &(ebb_context_options){.n_threads = 2, .seed = 9}));
+        EBB_SCOPE(scope);
+        ebb_tensor *x = ramp(ctx, 0.1, 0.9), *out = x;
+        GOOD(ebb_set_requires_grad(x, true));
+        for (int l = 0; l < NOISY; l++) out = noisy_layer(out, depth);
+        ebb_error_clear();
+        GOOD(EBB_READ(out, y[depth], N));
+        GOOD(case_backward_sum(out));
+        GOOD(EBB_READ(ebb_grad_of(x), g[depth], N));
+        GOOD(EBB_READ(ebb_uniform(ctx, EBB_F64, EBB_SHAPE(N), 0, 1), after[depth], N));
+        /* in each layer both dropouts, three other draws and what reads them */
+        assert_true(depth ? runs_again(ctx) >= NOISY * 8 : runs_again(ctx) == 0);
+        assert_memory_equal(y[depth], y[0], sizeof y[0]);
+        assert_memory_equal(g[depth], g[0], sizeof g[0]);
+        assert_memory_equal(after[depth], after[0], sizeof after[0]);
+        ebb_scope_end(scope);
+        ebb_context_destroy(ctx);
+    }
 }
 
 static void running_statistics_move_once(void **state)
@@ -344,6 +392,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(dropout_draws_the_same_mask_again),
+        cmocka_unit_test(random_numbers_in_regions_are_those_without),
         CASE(running_statistics_move_once),
         CASE(parameters_of_the_region_get_their_gradients),
         CASE(a_kept_region_is_made_again_for_each_backward),

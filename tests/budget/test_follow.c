@@ -11,6 +11,9 @@
 #include <pthread.h>
 
 enum { MAX_LAYERS = 24, MAX_STEPS = 64, WIDTH = 32, BATCH = 1024 };
+/* Steps in which the planner gets through its portfolio in a fiftieth of the time; and where the
+ * machine does something else meanwhile, which counts as planning. */
+enum { LONG_ENOUGH = 150, MOST_STEPS = 4000 };
 
 /* So many layers have parameters; a step may use a layer more than once. */
 static void net_open(net *m, int n_layers, size_t budget)
@@ -164,6 +167,7 @@ static void what_is_learned_saves_work(void **state)
 typedef struct watch {
     int n_steps, n_planned, n_exact; /* steps; with a plan; that gave up nothing else */
     double alone, extra, planned;
+    bool is_enough;
 } watch;
 
 static void watch_step(void *user, ebb_context *ctx)
@@ -177,10 +181,10 @@ static void watch_step(void *user, ebb_context *ctx)
     if (w->n_steps == 2) w->alone = s.extra;
     w->extra = s.extra;
     w->planned = s.planned;
+    w->is_enough = w->n_steps >= LONG_ENOUGH && w->n_planned >= LONG_ENOUGH / 2;
 }
 
-/* Long enough that the planner gets through its portfolio in a fiftieth of the time. */
-static void planned_steps_cost(const model *m, int n_steps)
+static void planned_steps_cost(const model *m)
 {
     const double tolerance = 1.1;
     watch w = {.n_steps = 0};
@@ -189,13 +193,13 @@ static void planned_steps_cost(const model *m, int n_steps)
     GOOD(train(&free_run, m, &o));
     o.budget = free_run.pinned + (free_run.peak - free_run.pinned) / 2;
     training_free(&free_run);
-    o.n_steps = n_steps;
+    o.n_steps = MOST_STEPS;
     o.each_step = watch_step;
     o.user = &w;
+    o.enough = &w.is_enough;
     GOOD(train(&run, m, &o));
     if (run.peak > o.budget) fail_msg("%zu bytes of %zu", run.peak, o.budget);
-    o.budget = 0;
-    o.each_step = NULL;
+    o = (training_options){.n_threads = 1, .n_steps = w.n_steps};
     GOOD(train(&free_run, m, &o));
     assert_true(training_equal(&run, &free_run));
     training_free(&free_run);
@@ -206,7 +210,7 @@ static void planned_steps_cost(const model *m, int n_steps)
             "nothing else\n",
             m->name, w.alone, w.planned, w.extra, w.n_planned, w.n_steps, w.n_exact);
     assert_true(w.alone > 0 && w.extra <= w.alone);
-    if (w.n_planned < 4) return; /* the machine was busy: no time for a plan */
+    if (!w.is_enough) fail_msg("%s: %d steps are planned", m->name, w.n_planned);
     if (w.extra > w.planned * tolerance)
         fail_msg("%s: %.0f ns run again, %.0f as planned", m->name, w.extra, w.planned);
     /* a cheaper way is kept to instead: no plan counts on results that go over operands */
@@ -218,43 +222,74 @@ static void planned_steps_cost(const model *m, int n_steps)
 static void a_planned_step_costs_what_the_plan_says(void **state)
 {
     (void)state;
-    planned_steps_cost(&models[0], 150);
-    planned_steps_cost(&models[1], 150);
+    planned_steps_cost(&models[0]);
+    planned_steps_cost(&models[1]);
 }
+
+/* What a refusal would name after each step, as the planner gets to know more. */
+enum { MOST_KNOWN = 12 };
+typedef struct figures {
+    size_t bytes[MOST_KNOWN];
+    int n, n_steps;
+    bool is_enough;
+} figures;
 
 static void known_note(void *user, ebb_context *ctx)
 {
+    figures *k = user;
     ebb__follow_stats s;
     ebb__habit_stats(&s, ctx);
-    *(size_t *)user = s.known_bytes;
+    bool is_new = s.known_bytes && (!k->n || k->bytes[k->n - 1] != s.known_bytes);
+    if (is_new && k->n < MOST_KNOWN) k->bytes[k->n++] = s.known_bytes;
+    k->is_enough = ++k->n_steps >= LONG_ENOUGH && k->n;
+}
+
+static void evictions_note(void *user, ebb_context *ctx)
+{
+    ebb_room_stats s;
+    ebb_room_stats_get(&s, ctx);
+    *(uint64_t *)user = s.n_evictions;
+}
+
+static void known_works(const model *m, size_t budget, const training *free_run, int n_steps)
+{
+    training run;
+    uint64_t n_evictions = 0;
+    training_options o = {.budget = budget,
+                          .n_threads = 1,
+                          .n_steps = n_steps,
+                          .each_step = evictions_note,
+                          .user = &n_evictions};
+    assert_true(budget > free_run->pinned && budget < free_run->peak);
+    if (train(&run, m, &o) != EBB_OK)
+        fail_msg("%s: %zu was known to work: %s", m->name, budget, ebb_error_message());
+    if (!training_equal(&run, free_run))
+        fail_msg("%s: trained otherwise in %zu bytes", m->name, budget);
+    assert_true(run.peak <= budget && n_evictions > 0);
+    training_free(&run);
 }
 
 static void the_smallest_budget_known_to_work_works(void **state)
 {
     (void)state;
+    enum { STEPS = 8 };
     for (int i = 0; i < n_models; i++) {
-        size_t known = 0;
+        figures k = {.n = 0};
         training free_run, run;
-        training_options o = {.n_threads = 1, .n_steps = 5};
+        training_options o = {.n_threads = 1, .n_steps = STEPS};
         GOOD(train(&free_run, &models[i], &o));
-        o.budget = 2 * free_run.peak;
-        o.n_steps = 60;
+        o.budget = free_run.pinned + (free_run.peak - free_run.pinned) / 10 * 7;
+        o.n_steps = MOST_STEPS;
         o.each_step = known_note;
-        o.user = &known;
+        o.user = &k;
+        o.enough = &k.is_enough;
         GOOD(train(&run, &models[i], &o));
         training_free(&run);
+        if (!k.n) fail_msg("%s: none is known after %d steps", models[i].name, k.n_steps);
         if (getenv("EBB_TEST_VERBOSE"))
-            printf("%s: peak %zu, pinned %zu, known to work %zu\n", models[i].name,
-                   free_run.peak, free_run.pinned, known);
-        o.budget = known;
-        o.n_steps = 5;
-        o.each_step = NULL;
-        if (known) { /* else the machine was busy */
-            assert_true(known > free_run.pinned && known < free_run.peak * 5 / 4);
-            GOOD(train(&run, &models[i], &o));
-            assert_true(training_equal(&run, &free_run));
-            training_free(&run);
-        }
+            printf("%s: peak %zu, pinned %zu, known to work %zu, the last of %d\n",
+                   models[i].name, free_run.peak, free_run.pinned, k.bytes[k.n - 1], k.n);
+        for (int n = 0; n < k.n; n++) known_works(&models[i], k.bytes[n], &free_run, STEPS);
         training_free(&free_run);
     }
 }

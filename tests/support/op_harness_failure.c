@@ -1,16 +1,17 @@
 /* op_harness_failure.c - a case with each allocation refused once, and with the budget too
- * small by every step: one clear error, nothing left behind, and the next call is right.
+ * small for each reservation: one clear error, nothing left behind, and the next call is right.
  * SPDX-License-Identifier: MIT */
 #include "support/op_harness.h"
 #include "support/refusing.h"
 
 #include "base/context.h"
+#include "memory/account.h"
 #include "memory/value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_REFUSALS = 400, MAX_STEPS = 24 };
+enum { MAX_REFUSALS = 400 };
 
 static const char *compare_both(const char *what, const harness_results *out,
                                 const harness_results *grads, const harness_results *want,
@@ -31,16 +32,14 @@ static const char *run_right(const char *what, const harness_case *c, ebb_contex
     return fault;
 }
 
-/* One run that should fail with `status`, or succeed. *failed says which it was. */
-static const char *run_failing(bool *failed, const harness_case *c, ebb_context *ctx,
-                               ebb_status want)
+/* One run that should fail with `want`, or succeed. *failed says which it was. */
+static const char *run_failing(bool *failed, harness_results *out, harness_results *grads,
+                               const harness_case *c, ebb_context *ctx, ebb_status want)
 {
     ebb_stats before, after;
-    harness_results out = {0}, grads = {0};
     ebb_stats_get(&before, ctx);
     ebb_error_clear();
-    ebb_status status = harness_run(&out, &grads, c, &(harness_options){.ctx = ctx});
-    harness_results_free(&out), harness_results_free(&grads);
+    ebb_status status = harness_run(out, grads, c, &(harness_options){.ctx = ctx});
     *failed = status != EBB_OK;
     if (!*failed) return NULL;
     if (status != want || ebb_error_status() != want || strlen(ebb_error_message()) < 10)
@@ -71,7 +70,9 @@ static const char *refuse_one(bool *done, const harness_case *c, int64_t k,
         fault = verdict("refusal %lld: context: %s", (long long)k, ebb_error_message());
     if (status == EBB_OK) {
         bool failed;
-        fault = run_failing(&failed, c, ctx, EBB_E_NOMEM);
+        harness_results out = {0}, grads = {0};
+        fault = run_failing(&failed, &out, &grads, c, ctx, EBB_E_NOMEM);
+        harness_results_free(&out), harness_results_free(&grads);
         r.refuse_at = -1;
         if (!fault) fault = run_right("the run after a refusal", c, ctx, want, want_grads);
     }
@@ -99,16 +100,36 @@ const char *harness_check_failure(const harness_case *c)
 }
 
 /* ---- every budget step ------------------------------------------------------------------- */
-/* Leaves `room` bytes to charge and runs. */
-static const char *run_in_room(bool *failed, const harness_case *c, ebb_context *ctx,
-                               size_t room)
+typedef struct probe {
+    const harness_case *c;
+    const harness_results *want, *want_grads;
+    ebb_context *ctx;
+    bool failed;
+    size_t high; /* bytes in use at most, beyond those before */
+} probe;
+
+/* Where something can be given up or written over, less room may do, and the results are right. */
+static const char *run_in_room(probe *p, size_t room)
 {
-    size_t available = ebb__account_free(ctx->account);
-    size_t ballast = available > room ? (available - room) / 64 * 64 : 0;
-    void *p = ballast ? ebb_alloc(ctx, ballast, EBB_KIND_DATA) : NULL;
-    if (ballast && !p) return verdict("ballast of %zu bytes: %s", ballast, ebb_error_message());
-    const char *fault = run_failing(failed, c, ctx, EBB_E_BUDGET);
-    if (p) ebb_free(ctx, p, ballast, EBB_KIND_DATA);
+    ebb_stats before, after;
+    harness_results out = {0}, grads = {0};
+    ebb__account *account = p->ctx->account;
+    size_t available = ebb__account_free(account);
+    size_t ballast = available > room ? available - room : 0;
+    if (!ebb__account_try(account, EBB_KIND_DATA, ballast))
+        return verdict("ballast of %zu bytes is refused", ballast);
+    ebb__account_reset_peak(account);
+    ebb__account_stats(&before, account);
+    const char *fault = run_failing(&p->failed, &out, &grads, p->c, p->ctx, EBB_E_BUDGET);
+    ebb__account_stats(&after, account);
+    ebb__account_discharge(account, EBB_KIND_DATA, ballast);
+    if (!fault && !p->failed)
+        fault = compare_both("with little room", &out, &grads, p->want, p->want_grads);
+    harness_results_free(&out), harness_results_free(&grads);
+    p->high = after.peak_bytes - before.used_bytes;
+    if (!fault && p->high > room) fault = verdict("%zu bytes were used", p->high);
+    if (!fault && p->failed)
+        fault = run_right("the run after a refused one", p->c, p->ctx, p->want, p->want_grads);
     return fault;
 }
 
@@ -121,45 +142,44 @@ static bool has_block(const harness_case *c)
     return false;
 }
 
-static const char *step_budget(const harness_case *c, ebb_context *ctx, size_t need,
-                               const harness_results *want, const harness_results *want_grads)
+static const char *context_new(probe *p)
 {
-    size_t step = need / MAX_STEPS / 64 * 64 + 64;
-    bool failed = true;
-    for (size_t room = 0; failed; room += step) {
-        if (room > 4 * need + (256 << 10)) return verdict("%zu bytes are not enough", room);
-        const char *fault = run_in_room(&failed, c, ctx, room);
-        if (!fault && failed)
-            fault = run_right("the run after a refused one", c, ctx, want, want_grads);
+    const ebb_context_options o = {.n_threads = 2, .seed = 7, .memory_budget_bytes = 16 << 20};
+    ebb_context_destroy(p->ctx);
+    p->ctx = NULL;
+    return ebb_context_create(&p->ctx, &o) == EBB_OK ? NULL
+                                                     : verdict("%s", ebb_error_message());
+}
+
+/* From room for all down: each run has one byte less than the one before has used at most, so
+ * whatever raised the high water of that one is what finds no room. is_first: in the first run of
+ * a context, which also makes slabs and the engine. */
+static const char *step_budget(probe *p, bool is_first)
+{
+    const char *fault = context_new(p);
+    if (!fault && !is_first)
+        fault = run_right("with a large budget", p->c, p->ctx, p->want, p->want_grads);
+    if (!fault) fault = run_in_room(p, SIZE_MAX);
+    for (int32_t n = 0; !fault && p->high > 0; n++) {
+        size_t room = p->high - 1;
+        if (n == MAX_REFUSALS) return verdict("more than %d budget steps", MAX_REFUSALS);
+        if (is_first) fault = context_new(p);
+        if (!fault) fault = run_in_room(p, room);
         if (fault) return verdict("with room for %zu bytes: %s", room, fault);
-        if (room == 0 && !failed && has_block(c)) return verdict("ran in no room at all");
     }
-    return NULL;
+    if (!fault && !p->failed && has_block(p->c)) return verdict("ran in no room at all");
+    return fault;
 }
 
 const char *harness_check_budget(const harness_case *c)
 {
     harness_results want = {0}, want_grads = {0};
-    ebb_context *ctx = NULL;
-    ebb_stats idle, peak;
-    const char *fault = NULL;
-    ebb_context_options options = {.n_threads = 2, .seed = 7, .memory_budget_bytes = 16 << 20};
+    probe p = {.c = c, .want = &want, .want_grads = &want_grads};
     if (harness_run(&want, &want_grads, c, NULL) != EBB_OK)
         return verdict("%s", ebb_error_message());
-    if (ebb_context_create(&ctx, &options) != EBB_OK)
-        fault = verdict("%s", ebb_error_message());
-    if (!fault) fault = run_right("with a large budget", c, ctx, &want, &want_grads);
-    if (!fault) {
-        ebb_stats_get(&idle, ctx);
-        ebb_stats_reset_peak(ctx);
-        fault = run_right("with a large budget", c, ctx, &want, &want_grads);
-        ebb_stats_get(&peak, ctx);
-    }
-    if (!fault) {
-        size_t need = peak.peak_bytes > idle.used_bytes ? peak.peak_bytes - idle.used_bytes : 0;
-        fault = step_budget(c, ctx, need, &want, &want_grads);
-    }
-    ebb_context_destroy(ctx);
+    const char *fault = step_budget(&p, false);
+    if (!fault) fault = step_budget(&p, true);
+    ebb_context_destroy(p.ctx);
     harness_results_free(&want), harness_results_free(&want_grads);
     return fault;
 }
