@@ -30,12 +30,12 @@ static size_t all_of(const size_t bytes[EBB_KIND_MAX])
 }
 
 /* The message of a refusal that is reported; what was asked for comes first. */
-static void need_say(const char *asked, const ebb_budget_report *report)
+static ebb_status need_say(const char *asked, const ebb_budget_report *report)
 {
     char kinds[240];
     kinds_text(kinds, sizeof kinds, report->needed_by_kind);
-    (void)ebb__fail(EBB_E_BUDGET, "%s%zu bytes are needed at once, the budget is %zu: %s",
-                    asked, report->needed_bytes, report->budget_bytes, kinds);
+    return ebb__fail(EBB_E_BUDGET, "%s%zu bytes are needed at once, the budget is %zu: %s",
+                     asked, report->needed_bytes, report->budget_bytes, kinds);
 }
 
 /* What is in use, without what can be given up. Quick: more, gradients under way among it where others
@@ -153,9 +153,9 @@ static ebb_status check_one(ebb_context *ctx, const ebb__account *a, const size_
     report->budget_bytes = budget;
     memcpy(report->needed_by_kind, by_kind, sizeof by_kind);
     report->lower_bound_bytes = total;
-    need_say("", report);
+    ebb_status status = need_say("", report);
     complete(ctx, a);
-    return EBB_E_BUDGET;
+    return status;
 }
 
 ebb_status ebb__room_check(ebb_context *ctx, const size_t need[EBB_KIND_MAX], size_t missing)
@@ -196,7 +196,7 @@ ebb_status ebb__room_refuse(ebb_context *ctx, const size_t more[EBB_KIND_MAX])
         char asked[64];
         needed_set(ctx, tight, more);
         snprintf(asked, sizeof asked, "%zu bytes more do not fit: ", bytes);
-        need_say(asked, &ebb__refusal_get()->report);
+        status = need_say(asked, &ebb__refusal_get()->report);
     }
     complete(ctx, tight);
     return status;
