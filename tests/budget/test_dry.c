@@ -261,7 +261,7 @@ static ebb_status train_on(uint64_t *hash, ebb_stats *s, const zoo_model *model,
 {
     zoo_run *run = open_model(model, budget);
     ebb_status status = run->opt ? EBB_OK : EBB_E_BUDGET;
-    EBB_SCOPE(scope);
+    ebb_scope scope = ebb_scope_begin(0, NULL);
     *hash = UINT64_C(14695981039346656037);
     for (int i = 0; i < TRAINED && status == EBB_OK; i++) status = zoo_step(run);
     if (status == EBB_OK) {
