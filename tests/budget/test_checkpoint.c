@@ -93,7 +93,7 @@ static void random_numbers_in_regions_are_those_without(void **state)
     for (int depth = 0; depth < 3; depth++) {
         ebb_context *ctx;
         GOOD(ebb_context_create(&ctx, &(ebb_context_options){.n_threads = 2, .seed = 9}));
-        EBB_SCOPE(scope);
+        ebb_scope scope = ebb_scope_begin(0, NULL);
         ebb_tensor *x = ramp(ctx, 0.1, 0.9), *out = x;
         GOOD(ebb_set_requires_grad(x, true));
         for (int l = 0; l < NOISY; l++) out = noisy_layer(out, depth);

@@ -197,6 +197,113 @@ static void what_a_dry_run_says_of_budgets_is_true(void **state)
     }
 }
 
+static void the_peak_that_is_told_is_that_of_the_step(void **state)
+{
+    (void)state;
+    for (int i = 0; i < zoo_n_models; i++) {
+        zoo_run *run = open_model(&zoo_models[i], 0);
+        ebb_iteration *it = dry_of(run);
+        ebb_iteration_facts f;
+        ebb_stats s;
+        GOOD(ebb_iteration_facts_get(&f, it));
+        ebb_stats_reset_peak(run->ctx);
+        GOOD(zoo_step(run));
+        ebb_stats_get(&s, run->ctx);
+        size_t values = s.peak_bytes - s.peak_by_kind[EBB_KIND_BOOKKEEPING];
+        if (values != f.peak_bytes)
+            fail_msg("%s: %zu bytes, %zu were told", zoo_models[i].name, values, f.peak_bytes);
+        ebb_iteration_destroy(it);
+        close_model(run);
+    }
+}
+
+/* At tenths of what is between the lower bound and the peak. */
+static void more_bytes_never_take_longer(const char *name, const ebb_iteration *it)
+{
+    enum { TENTHS = 10 };
+    ebb_iteration_facts f;
+    ebb_simulation s;
+    double slowdown = INFINITY, bound = INFINITY; /* in less bytes */
+    GOOD(ebb_iteration_facts_get(&f, it));
+    GOOD(ebb_iteration_simulate(&s, it, f.lower_bound - 1, NULL));
+    assert_true(s.is_infeasible && !s.works);
+    for (size_t k = 2; k <= TENTHS; k += 2) {
+        size_t budget = f.peak_bytes - (f.peak_bytes - f.lower_bound) / TENTHS * (TENTHS - k);
+        GOOD(ebb_iteration_simulate(&s, it, budget, NULL));
+        double takes = s.works ? s.slowdown : (double)INFINITY;
+        if (takes > slowdown)
+            fail_msg("%s: %.4f times as long in %zu bytes, %.4f in less", name, takes, budget,
+                     slowdown);
+        assert_true(s.bound >= 1 && s.bound <= bound && s.bound <= takes);
+        if (s.works) assert_true(s.peak_bytes <= budget && (takes > 1) == (k < TENTHS));
+        slowdown = takes;
+        bound = s.bound;
+    }
+    assert_true(slowdown == 1 && s.n_evictions == 0);
+}
+
+static void more_bytes_are_never_said_to_take_longer(void **state)
+{
+    (void)state;
+    for (int i = 0; i < zoo_n_models; i++) {
+        zoo_run *run = open_model(&zoo_models[i], 0);
+        ebb_iteration *it = dry_of(run);
+        more_bytes_never_take_longer(zoo_models[i].name, it);
+        ebb_iteration_destroy(it);
+        close_model(run);
+    }
+}
+
+enum { TRAINED = 5 };
+
+/* What so many steps make of parameters and buffers, and the bytes they have had. */
+static ebb_status train_on(uint64_t *hash, ebb_stats *s, const zoo_model *model, size_t budget)
+{
+    zoo_run *run = open_model(model, budget);
+    ebb_status status = run->opt ? EBB_OK : EBB_E_BUDGET;
+    ebb_scope scope = ebb_scope_begin(0, NULL);
+    *hash = UINT64_C(14695981039346656037);
+    for (int i = 0; i < TRAINED && status == EBB_OK; i++) status = zoo_step(run);
+    if (status == EBB_OK) {
+        ebb_stats_get(s, run->ctx);
+        for (int64_t i = 0; i < ebb_params_count(run->params); i++)
+            *hash = hash_of(*hash, ebb_params_at(run->params, i));
+    }
+    ebb_scope_end(scope);
+    close_model(run);
+    return status;
+}
+
+/* As docs/memory.md says: 15 per cent more than simulated, bookkeeping, and what the optimizer makes
+ * in the first step, which the later ones have from their beginning. */
+static void the_smallest_budget_that_is_told_trains(void **state)
+{
+    (void)state;
+    for (int i = 0; i < zoo_n_models; i++) {
+        const zoo_model *model = &zoo_models[i];
+        zoo_run *run = open_model(model, 0);
+        ebb_iteration *it = dry_of(run);
+        ebb_iteration_facts f;
+        ebb_stats s, ample;
+        size_t smallest;
+        uint64_t want, got;
+        GOOD(ebb_iteration_facts_get(&f, it));
+        GOOD(ebb_iteration_smallest(&smallest, NULL, it, 2));
+        ebb_iteration_destroy(it);
+        close_model(run);
+        GOOD(train_on(&want, &ample, model, 2 * f.peak_bytes));
+        GOOD(train_on(&want, &s, model, 0));
+        size_t budget = smallest + smallest / 100 * 15 + ample.bytes[EBB_KIND_OPTIMIZER] +
+                        ample.peak_by_kind[EBB_KIND_BOOKKEEPING];
+        assert_true(budget < ample.peak_bytes);
+        if (train_on(&got, &s, model, budget) != EBB_OK)
+            fail_msg("%s: %zu bytes were said to do: %s", model->name, budget,
+                     ebb_error_message());
+        if (got != want) fail_msg("%s is trained otherwise in %zu", model->name, budget);
+        assert_true(s.peak_bytes <= budget);
+    }
+}
+
 /* ---- far more than there is -------------------------------------------------------------- */
 
 typedef struct net {
@@ -396,6 +503,9 @@ int main(void)
         cmocka_unit_test(a_dry_run_records_what_the_first_step_records),
         cmocka_unit_test(training_goes_on_as_if_there_had_been_no_dry_run),
         cmocka_unit_test(what_a_dry_run_says_of_budgets_is_true),
+        cmocka_unit_test(the_peak_that_is_told_is_that_of_the_step),
+        cmocka_unit_test(more_bytes_are_never_said_to_take_longer),
+        cmocka_unit_test(the_smallest_budget_that_is_told_trains),
         cmocka_unit_test(a_step_of_gigabytes_is_tried_in_the_bytes_of_its_parameters),
         cmocka_unit_test(what_needs_values_is_refused_and_nothing_has_changed),
         cmocka_unit_test(writes_in_a_dry_run_write_nothing),

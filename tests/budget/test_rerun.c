@@ -66,7 +66,7 @@ static void check(int32_t of_parent, int32_t of_child, size_t budget)
     double want[2][WIDTH];
     ebb_context *parent = context(NULL, of_parent, budget);
     ebb_context *child = context(parent, of_child, 0);
-    EBB_SCOPE(scope);
+    ebb_scope scope = ebb_scope_begin(0, NULL);
     ebb_tensor *t[2] = {sums_by_thread(parent), sums_by_thread(child)};
     for (int i = 0; i < 2; i++) GOOD(EBB_READ(t[i], want[i], WIDTH));
     assert_memory_not_equal(want[0], want[1], sizeof want[0]);
