@@ -25,9 +25,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { WARM = 5, MOST_WARM = 160, FEW_PAIRS = 2, MOST_PAIRS = 14, N_THREADS = 2 };
+enum { WARM = 5, MOST_WARM = 160, FEW_PAIRS = 6, MOST_PAIRS = 14, N_THREADS = 2 };
 
-static const double WARM_SECONDS = 1.5, PAIR_SECONDS = 3.5; /* where steps are short */
+static const double WARM_SECONDS = 1.5, PAIR_SECONDS = 5; /* where steps are short */
 static const double MODEL_SECONDS = 180;
 static bool is_quick, has_failed;
 static double move_seconds_per_byte;
@@ -218,9 +218,10 @@ static ebb_status pairs_run(measured *out, base *b, zoo_run *run, int n)
 /* As many as the time allows, of both orders alike; a multiple of what differs. */
 static int pairs_of(const base *b, double step)
 {
-    int n = is_quick ? FEW_PAIRS : 2 * (int)(PAIR_SECONDS / (step + b->step) / 2);
+    if (is_quick) return 2;
+    int n = 2 * (int)(PAIR_SECONDS / (step + b->step) / 2);
     n = n < FEW_PAIRS ? FEW_PAIRS : n > MOST_PAIRS ? MOST_PAIRS : n;
-    return b->model->begin && !is_quick ? 8 : n;
+    return b->model->begin ? 8 : n;
 }
 
 /* Steps to learn from, until nothing was planned in as many as there are kinds of steps. *out: the
@@ -250,7 +251,7 @@ static ebb_status measure_in(measured *out, base *b, zoo_run *run, int most_warm
     EBB_TRY(timed_step(&seconds, run));
     out->first = seconds / b->first;
     EBB_TRY(warm(&step, b, run, most_warm));
-    EBB_TRY(pairs_run(out, b, run, step > 10 * b->step ? FEW_PAIRS : pairs_of(b, step)));
+    EBB_TRY(pairs_run(out, b, run, step > 10 * b->step ? 2 : pairs_of(b, step)));
     ebb_stats s;
     ebb_stats_get(&s, run->ctx);
     out->high_water = (double)s.peak_bytes / (double)s.budget_bytes;
