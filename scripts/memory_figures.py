@@ -26,7 +26,8 @@ WHY = {"lstm_128": "small, room", "lstm_buckets": "small, room", "tree_lstm_fixe
        "densenet_40": "plan", "unet_4": "plan", "transformer_6": "plan", "resnet_56": "plan"}
 WHY_AT = {f"{name} r={r}": "small" for r in ("0.9", "0.7")
           for name in ("lstm_128", "lstm_buckets", "tree_lstm_fixed")}
-WHY_SMALLEST = {"lstm_128": "room", "lstm_buckets": "room", "tree_lstm_fixed": "room", "tree_lstm_random": "room"}
+WHY_SMALLEST = {"lstm_128": "room", "lstm_buckets": "room", "tree_lstm_fixed": "room",
+                "tree_lstm_random": "room"}
 
 
 def models(found):
@@ -91,14 +92,16 @@ def missed(found):
         for name in sorted(have, key=have.get, reverse=True):
             if have[name] > worst:
                 at = f"{name} r={r}"
-                lines.append([f"{name} at {r}", f"{have[name]:.3f}", f"{worst}", f"{have[name] - worst:.3f}",
-                              cell(found, f"{at} least possible", 3), cell(found, f"{at} simulated plan", 3),
+                lines.append([f"{name} at {r}", f"{have[name]:.3f}", f"{worst}",
+                              f"{have[name] - worst:.3f}", cell(found, f"{at} least possible", 3),
+                              cell(found, f"{at} simulated plan", 3),
                               WHY_AT.get(at, WHY[name])])
         for name in refused:
             at = f"{name} r={r}"
             lines.append([f"{name} at {r}", "refused", f"{worst}",
                           f"fits from {cell(found, f'{name} smallest r tried that fits')}",
-                          cell(found, f"{at} least possible", 3), cell(found, f"{at} simulated plan", 3), "set"])
+                          cell(found, f"{at} least possible", 3), cell(found, f"{at} simulated plan", 3),
+                          "set"])
     for name, most in SMALLEST.items():
         value = get(found, f"{name} smallest r at twice the time")
         if value and value > most:
@@ -109,14 +112,15 @@ def missed(found):
             for figure, how, why in (("recompute", "count", "room"), ("time", "time", "clock")):
                 value = get(found, f"{name} r={r} {figure} over optimum")
                 if value and value > 1.05:
-                    lines.append([f"{name} at {r}, over the exact optimum by {how}", f"{value:.3f}", "1.05",
-                                  f"{value - 1.05:.3f}", "1", "", why])
+                    lines.append([f"{name} at {r}, over the exact optimum by {how}", f"{value:.3f}",
+                                  "1.05", f"{value - 1.05:.3f}", "1", "", why])
     for name, (value, unit) in found.items():
         if unit == "ns/op" and value > 100:
             lines.append([name, f"{value:.0f} ns", "100 ns", f"{value - 100:.0f} ns", "", "", "price"])
         if name.endswith("high water over budget") and value > 1:
             lines.append([name, f"{value:.4f}", "1", f"{value - 1:.4f}", "1", "", ""])
-    return table(["figure", "measured", "target", "over by", "no schedule avoids", "simulated plan", "why"], lines)
+    return table(["figure", "measured", "target", "over by", "no schedule avoids", "simulated plan",
+                  "why"], lines)
 
 
 def bounds(found):
