@@ -274,7 +274,7 @@ static ebb_status train_on(uint64_t *hash, ebb_stats *s, const zoo_model *model,
     return status;
 }
 
-/* As docs/memory.md says: 15 per cent more than simulated, bookkeeping, and what the optimizer makes
+/* As docs/memory.md says: a quarter more than simulated, bookkeeping, and what the optimizer makes
  * in the first step, which the later ones have from their beginning. */
 static void the_smallest_budget_that_is_told_trains(void **state)
 {
@@ -293,7 +293,7 @@ static void the_smallest_budget_that_is_told_trains(void **state)
         close_model(run);
         GOOD(train_on(&want, &ample, model, 2 * f.peak_bytes));
         GOOD(train_on(&want, &s, model, 0));
-        size_t budget = smallest + smallest / 100 * 15 + ample.bytes[EBB_KIND_OPTIMIZER] +
+        size_t budget = smallest + smallest / 4 + ample.bytes[EBB_KIND_OPTIMIZER] +
                         ample.peak_by_kind[EBB_KIND_BOOKKEEPING];
         assert_true(budget < ample.peak_bytes);
         if (train_on(&got, &s, model, budget) != EBB_OK)
