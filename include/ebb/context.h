@@ -53,7 +53,11 @@ typedef struct ebb_context_options {
      * what was given up first. Where it differs the call that reads it fails: E_MISUSE names the
      * user's own operation. A pass over the bytes each time; so in all contexts below. */
     bool check_recompute;
-    uint64_t reserved[6];
+    /* Without a budget: where more than so many bytes are free for reuse, those around a value that goes
+     * go back to the allocator at once, if nothing else lies among them. 0: all stay until ebb_trim or
+     * the context goes; 1: none. 0 in a child: as its parent. */
+    size_t cache_limit_bytes;
+    uint64_t reserved[5];
 } ebb_context_options;
 
 /* Errors: E_MISUSE out is NULL, reserved is not zero, or the parent is of another process;

@@ -208,6 +208,8 @@ ebb_status(ebb_context_create)(ebb_context **out, const ebb_context_options *opt
     ctx->nondeterministic = o->nondeterministic;
     ctx->record_sites = o->record_sites || (o->parent && o->parent->record_sites);
     ctx->check_recompute = o->check_recompute || (o->parent && o->parent->check_recompute);
+    ctx->cache_limit = o->cache_limit_bytes;
+    if (!ctx->cache_limit && o->parent) ctx->cache_limit = o->parent->cache_limit;
     ebb__thread_token *self = ebb__thread_self();
     ctx->thread_id = o->parent ? o->parent->thread_id : self ? self->id : 0;
     ctx->seed = o->seed;

@@ -24,6 +24,7 @@ struct ebb_context {
     uint32_t fork_generation;
     int32_t n_threads;
     bool single_threaded, nondeterministic, record_sites, check_recompute;
+    size_t cache_limit; /* 0: none */
     uint64_t thread_id; /* the only user where single_threaded */
     uint64_t seed;
     atomic_uint_fast64_t random_counter; /* next unused Philox counter */

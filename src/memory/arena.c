@@ -167,6 +167,7 @@ static bool grow(ebb__arena *a, side *s, size_t grains)
     bytes = s->chunk_bytes < CHUNK_LEAST  ? CHUNK_LEAST
             : s->chunk_bytes > CHUNK_MOST ? CHUNK_MOST
                                           : s->chunk_bytes;
+    if (bytes > CHUNK_LEAST && bytes > a->most_free) bytes = CHUNK_LEAST;
     if (bytes < least) bytes = least;
     if (a->chunk_bytes > a->limit || bytes > a->limit - a->chunk_bytes) {
         bytes = least;
@@ -185,7 +186,7 @@ ebb__arena *ebb__arena_create(const ebb_allocator *allocator)
     if (!a) return NULL;
     memset(a, 0, sizeof *a);
     a->allocator = *allocator;
-    a->limit = SIZE_MAX;
+    a->limit = a->most_free = SIZE_MAX;
     a->sides[0] = &a->first;
     return a;
 }
@@ -207,6 +208,11 @@ void ebb__arena_destroy(ebb__arena *a)
 void ebb__arena_set_limit(ebb__arena *a, size_t chunk_bytes)
 {
     a->limit = chunk_bytes;
+}
+
+void ebb__arena_set_cache(ebb__arena *a, size_t free_bytes)
+{
+    a->most_free = free_bytes;
 }
 
 static free_block *other_sides_find(const ebb__arena *a, const side *own, size_t grains)
@@ -412,6 +418,25 @@ void *ebb__arena_slide(ebb__arena *a, void *p, size_t bytes)
     return to;
 }
 
+/* Nothing in it is used; it is still among a->chunks. */
+static void chunk_drop(ebb__arena *a, chunk *c)
+{
+    free_remove(c, (free_block *)c->grains);
+    size_t bytes = c->bytes;
+    a->chunk_bytes -= bytes;
+    c->side->chunk_bytes -= bytes;
+    UNPOISON(c, bytes);
+    ebb__free(&a->allocator, c, bytes);
+}
+
+static void chunk_remove(ebb__arena *a, chunk *c)
+{
+    size_t at = chunk_above(a, c) - 1;
+    a->n_chunks--;
+    memmove(a->chunks + at, a->chunks + at + 1, (a->n_chunks - at) * sizeof(chunk *));
+    chunk_drop(a, c);
+}
+
 void ebb__arena_free(ebb__arena *a, void *p, size_t bytes)
 {
     if (!p) return;
@@ -436,6 +461,8 @@ void ebb__arena_free(ebb__arena *a, void *p, size_t bytes)
         POISON(before, sizeof *before);
     }
     free_insert(c, at, end - at);
+    if (!c->used_grains && !a->fixed && a->chunk_bytes - a->used_grains * GRAIN > a->most_free)
+        chunk_remove(a, c);
 }
 
 void ebb__arena_trim(ebb__arena *a)
@@ -443,16 +470,10 @@ void ebb__arena_trim(ebb__arena *a)
     size_t kept = 0;
     for (size_t i = 0; i < a->n_chunks && !a->fixed; i++) {
         chunk *c = a->chunks[i];
-        if (c->used_grains) {
+        if (c->used_grains)
             a->chunks[kept++] = c;
-            continue;
-        }
-        free_remove(c, (free_block *)c->grains);
-        size_t bytes = c->bytes;
-        a->chunk_bytes -= bytes;
-        c->side->chunk_bytes -= bytes;
-        UNPOISON(c, bytes);
-        ebb__free(&a->allocator, c, bytes);
+        else
+            chunk_drop(a, c);
     }
     if (!a->fixed) a->n_chunks = kept;
 }

@@ -19,6 +19,9 @@ void ebb__arena_destroy(ebb__arena *a);
 /* Chunks shall not take more than this where it can be helped: before one that would, empty
  * chunks go back, and it is no larger than what is asked for. SIZE_MAX: no limit. */
 void ebb__arena_set_limit(ebb__arena *a, size_t chunk_bytes);
+/* A chunk that becomes empty goes back at once where more than this is free; chunks add no more than this
+ * to what is asked for, or 4 MiB. SIZE_MAX, as at first: never. */
+void ebb__arena_set_cache(ebb__arena *a, size_t free_bytes);
 /* bytes > 0; NULL where the allocator refused. near: any number of the calling thread's. Where
  * there is a limit, other sides' holes are used before a chunk is added. */
 void *ebb__arena_alloc(ebb__arena *a, unsigned near, size_t bytes);

@@ -49,7 +49,7 @@ _Static_assert(sizeof(chunk) <= GRAIN, "the header takes one grain");
 
 struct ebb__arena {
     ebb_allocator allocator;
-    size_t limit, chunk_bytes, used_grains;
+    size_t limit, most_free, chunk_bytes, used_grains;
     bool fixed; /* one chunk holds all there may be */
     chunk **chunks;
     size_t n_chunks, max_chunks;

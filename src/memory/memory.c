@@ -135,6 +135,7 @@ static ebb_status memory_make(ebb__memory **out, ebb_context *owner)
         memory_free(m);
         return ebb__fail(EBB_E_NOMEM, "the allocator refused the bytes for a context");
     }
+    if (owner->cache_limit) ebb__arena_set_cache(m->arena, owner->cache_limit);
     ebb_status status = budget_prepare(m);
     if (status != EBB_OK) {
         memory_free(m);

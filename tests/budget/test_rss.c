@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "models/zoo.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <spawn.h>
@@ -112,17 +113,18 @@ static int is_true(bool it, const char *what, const ebb_stats *s, long resident)
 }
 
 /* Many sizes on many threads, all let go of: what is still resident is what is said to be cached, no
- * more than a budget, and after a trim little is left. Under a budget that is the context's to
- * give back. */
-static int come_and_go(size_t most)
+ * more than a budget or the limit of the cache, and after a trim little is left. Under a budget that is
+ * the context's to give back. */
+static int come_and_go(size_t most, size_t limit)
 {
     pthread_t thread[N_THREADS];
     varying v[N_THREADS];
     ebb_context *ctx;
     ebb_stats s;
     int failed = 0;
-    MUST(ebb_context_create(
-        &ctx, &(ebb_context_options){.n_threads = 1, .memory_budget_bytes = most}));
+    MUST(ebb_context_create(&ctx, &(ebb_context_options){.n_threads = 1,
+                                                         .memory_budget_bytes = most,
+                                                         .cache_limit_bytes = limit}));
     const long before = resident_bytes(), little = 32 * MIB;
     for (int i = 0; i < N_THREADS; i++) {
         v[i] = (varying){.ctx = ctx, .seed = (unsigned)i + 1};
@@ -136,7 +138,9 @@ static int come_and_go(size_t most)
     const size_t cached = s.bytes[EBB_KIND_CACHE], none = s.bytes[EBB_KIND_BOOKKEEPING];
     const long held = resident_bytes() - before;
     failed += is_true(s.used_bytes == none, "no tensor is left", &s, held);
-    failed += is_true(cached > 64 * MIB, "what is held for reuse is cached", &s, held);
+    failed += is_true(limit || cached > 64 * MIB, "what is held for reuse is cached", &s, held);
+    failed +=
+        is_true(!limit || cached <= limit + MIB, "the cache keeps to its limit", &s, held);
     failed += is_true(held < (long)cached + little, "what is resident is cached", &s, held);
     failed += is_true(!most || s.used_bytes + cached <= most, "a budget bounds it", &s, held);
     ebb_trim(ctx);
@@ -200,18 +204,29 @@ static void a_trim_gives_back_what_nobody_uses(void **state)
     peak_of("come and go", (size_t)600 * MIB);
 }
 
+/* Beside it free places for small objects. The C library is told not to keep large blocks itself. */
+static void what_is_free_for_reuse_keeps_to_its_limit(void **state)
+{
+    (void)state;
+    peak_of("cache", (size_t)48 * MIB);
+    peak_of("cache", 1);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "small") == 0) return train(0, 4096);
     if (argc == 3 && strcmp(argv[1], "large") == 0)
         return train(strtoull(argv[2], NULL, 10), MIB / 2);
     if (argc == 3 && strcmp(argv[1], "come and go") == 0)
-        return come_and_go(strtoull(argv[2], NULL, 10));
+        return come_and_go(strtoull(argv[2], NULL, 10), 0);
+    if (argc == 3 && strcmp(argv[1], "cache") == 0 && mallopt(M_MMAP_THRESHOLD, MIB))
+        return come_and_go(0, strtoull(argv[2], NULL, 10));
     if (argc == 3) return train_net(argv[1], strtoull(argv[2], NULL, 10));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resident_memory_keeps_to_the_budget),
         cmocka_unit_test(nets_on_two_threads_keep_to_the_budget_and_the_documented_slack),
         cmocka_unit_test(a_trim_gives_back_what_nobody_uses),
+        cmocka_unit_test(what_is_free_for_reuse_keeps_to_its_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
