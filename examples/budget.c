@@ -38,7 +38,7 @@ static ebb_status train_step(double *loss_out, ebb_tensor *rows, ebb_tensor *lab
         if (s != EBB_E_BUDGET && s != EBB_E_NOMEM) return s;
         ebb_budget_report r;
         if (ebb_error_budget(&r))
-            printf("batch %lld needs %zu bytes more, the budget is %zu: halving\n",
+            printf("batch %lld needs %zu bytes at once, the budget is %zu: halving\n",
                    (long long)*batch, r.needed_bytes, r.budget_bytes);
     }
     return ebb_fail(EBB_E_BUDGET, "not even one example fits");

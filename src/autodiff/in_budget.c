@@ -159,15 +159,15 @@ static ebb_status alone(bytes *b)
     return status;
 }
 
-/* Where what was learned did not do, or takes the room, it is tried again without; at last with gradients
- * under way among what is given up, to the end of the step. */
+/* Where what was learned did not do, or takes the room, it is tried again without; at last with the last
+ * resorts. */
 static ebb_status alone_or_again(bytes *b)
 {
     ebb_error pending;
     ebb_error_get(&pending);
     ebb_status status = alone(b);
     while (status == EBB_E_BUDGET &&
-           (ebb__habit_refused(b->a->call.ctx) || ebb__gradients_give(b->a->call.ctx, true))) {
+           (ebb__habit_refused(b->a->call.ctx) || ebb__room_squeeze(b->a->call.ctx))) {
         ebb__error_adopt(&pending);
         status = alone(b);
     }

@@ -272,7 +272,7 @@ ebb_status ebb__restore_pinned(ebb__value *v)
     ebb_error_get(&pending);
     ebb__gate_enter_alone(&hold, ebb__gate_of(v->ctx));
     ebb_status status = ebb__restore(v);
-    if (status == EBB_E_BUDGET && ebb__gradients_give(v->ctx, true)) {
+    while (status == EBB_E_BUDGET && ebb__room_squeeze(v->ctx)) {
         ebb__error_adopt(&pending);
         status = ebb__restore(v);
     }

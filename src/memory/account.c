@@ -25,6 +25,11 @@
 enum { N_KINDS = EBB_KIND_CACHE + 1, FIRST_COUNTER = EBB__POOL_COUNTERS / 2 };
 _Static_assert(FIRST_COUNTER + N_KINDS < EBB__POOL_COUNTERS, "a counter for each kind");
 
+typedef struct peak {
+    size_t used, by_kind[N_KINDS];
+    const char *op; /* an operation's name outlives the context */
+} peak;
+
 struct ebb__account {
     /* never written: on a line of their own, away from what threads take turns at */
     bool single_threaded, apart;
@@ -36,9 +41,8 @@ struct ebb__account {
     _Atomic(ebb__account *) first; /* of them */
     ebb__account *next, **prev;
     _Alignas(64) ebb__lock lock;
-    size_t used, peak, slack, bytes[N_KINDS], tiny[N_KINDS];
-    size_t peak_by_kind[N_KINDS];
-    const char *peak_op; /* an operation's name outlives the context */
+    size_t used, slack, bytes[N_KINDS], tiny[N_KINDS];
+    peak peak, before; /* as it was before the last charge that has come up to it */
     ebb__budget_notes notes;
 };
 
@@ -171,11 +175,21 @@ static size_t apart_sum(size_t *bytes, ebb__account *root)
 /* The account is locked. apart: what children that are apart have, NULL: none are. */
 static inline void peak_note(ebb__account *a, const size_t *apart)
 {
-    if (a->used <= a->peak) return;
-    a->peak = a->used;
-    bytes_by_kind(a->peak_by_kind, a);
-    for (int k = 0; apart && k < EBB_KIND_CACHE; k++) a->peak_by_kind[k] += apart[k];
-    a->peak_op = ebb__error_op();
+    if (a->used < a->peak.used) return;
+    a->before = a->peak;
+    if (a->used == a->peak.used) return;
+    a->peak.used = a->used;
+    bytes_by_kind(a->peak.by_kind, a);
+    for (int k = 0; apart && k < EBB_KIND_CACHE; k++) a->peak.by_kind[k] += apart[k];
+    a->peak.op = ebb__error_op();
+}
+
+/* The charge that is about to be taken back is no peak: exact where no other has come meanwhile. */
+static void peak_forget(ebb__account *a)
+{
+    account_lock(a);
+    if (a->used == a->peak.used) a->peak = a->before;
+    account_unlock(a);
 }
 
 /* Makes the root's used exact, and notes a peak if it is one. */
@@ -216,11 +230,11 @@ static bool add(ebb__account *a, ebb_kind kind, size_t bytes, place where, size_
             *unheard = bytes - again;
         }
         if (is_peak)
-            *is_peak |= a->used > a->peak;
+            *is_peak |= a->used >= a->peak.used;
         else if (!has_children_apart(a))
             peak_note(a, NULL);
         else
-            late = a->used > a->peak;
+            late = a->used >= a->peak.used;
     }
     account_unlock(a);
     if (late) root_settle(a);
@@ -255,7 +269,7 @@ static bool root_hear(ebb__account *root, size_t bytes)
     account_lock(root);
     bool ok = fits(root, bytes);
     if (ok) root->used += bytes;
-    bool late = root->used > root->peak;
+    bool late = root->used >= root->peak.used;
     account_unlock(root);
     if (late) root_settle(root);
     return ok;
@@ -303,6 +317,12 @@ ebb_status ebb__account_charge(ebb__account *a, ebb_kind kind, size_t bytes)
 void ebb__account_discharge(ebb__account *a, ebb_kind kind, size_t bytes)
 {
     for (; a; a = a->apart ? NULL : a->parent) take_off(a, kind, bytes, IN_BLOCK, bytes);
+}
+
+void ebb__account_take_back(ebb__account *a, ebb_kind kind, size_t bytes)
+{
+    for (ebb__account *p = a; p; p = p->parent) peak_forget(p);
+    ebb__account_discharge(a, kind, bytes);
 }
 
 void ebb__account_discharge_below(ebb__account *a, const ebb__account *end, ebb_kind kind,
@@ -454,14 +474,14 @@ void ebb__account_stats(ebb_stats *out, const ebb__account *a)
     account_lock(p);
     p->used -= slack;
     out->used_bytes = p->used;
-    out->peak_bytes = p->peak;
+    out->peak_bytes = p->peak.used;
     out->budget_bytes = p->budget;
     memset(out->bytes, 0, sizeof out->bytes);
     memset(out->peak_by_kind, 0, sizeof out->peak_by_kind);
     bytes_by_kind(out->bytes, p);
     for (int k = 0; k < N_KINDS; k++) out->bytes[k] += apart[k];
-    memcpy(out->peak_by_kind, p->peak_by_kind, sizeof p->peak_by_kind);
-    const char *op = p->peak_op;
+    memcpy(out->peak_by_kind, p->peak.by_kind, sizeof p->peak.by_kind);
+    const char *op = p->peak.op;
     account_unlock(p);
     tree_unlock(p);
     snprintf(out->peak_op, sizeof out->peak_op, "%s", op ? op : "");
@@ -474,10 +494,10 @@ void ebb__account_reset_peak(ebb__account *a)
     size_t slack = apart_sum(apart, a);
     account_lock(a);
     a->used -= slack;
-    a->peak = a->used;
-    bytes_by_kind(a->peak_by_kind, a);
-    for (int k = 0; k < EBB_KIND_CACHE; k++) a->peak_by_kind[k] += apart[k];
-    a->peak_op = NULL;
+    a->peak = (peak){.used = a->used};
+    bytes_by_kind(a->peak.by_kind, a);
+    for (int k = 0; k < EBB_KIND_CACHE; k++) a->peak.by_kind[k] += apart[k];
+    a->before = a->peak;
     account_unlock(a);
     tree_unlock(a);
 }

@@ -23,7 +23,9 @@ ebb_status ebb__account_charge(ebb__account *a, ebb_kind kind, size_t bytes);
 /* The same without a failure recorded: for callers that can make room and try again. */
 bool ebb__account_try(ebb__account *a, ebb_kind kind, size_t bytes);
 void ebb__account_discharge(ebb__account *a, ebb_kind kind, size_t bytes);
-/* The same for a and its ancestors below `end`, which keeps the bytes (pooled: that lie in a
+/* A charge that came to nothing, as the allocator has refused the bytes: it was no peak either. */
+void ebb__account_take_back(ebb__account *a, ebb_kind kind, size_t bytes);
+/* Discharges a and its ancestors below `end`, which keeps the bytes (pooled: that lie in a
  * slab; others only where an ancestor has a budget). */
 void ebb__account_discharge_below(ebb__account *a, const ebb__account *end, ebb_kind kind,
                                   size_t bytes, bool pooled);

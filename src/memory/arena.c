@@ -254,6 +254,26 @@ static void *take(ebb__arena *a, chunk *c, free_block *b, size_t skip, size_t gr
     return p;
 }
 
+/* The grains will be written to: what was never reached shrinks from the nearer end. */
+static void reach(ebb__arena *a, size_t at, size_t end)
+{
+    if (end <= a->reached_low || at >= a->reached_high) return;
+    size_t below = at > a->reached_low ? at - a->reached_low : 0;
+    size_t above = a->reached_high > end ? a->reached_high - end : 0;
+    if (below <= above)
+        a->reached_low = end;
+    else
+        a->reached_high = at;
+}
+
+static void *taken(ebb__arena *a, chunk *c, free_block *b, size_t skip, size_t grains)
+{
+    char *p = take(a, c, b, skip, grains);
+    size_t at = (size_t)(p - c->grains) / GRAIN;
+    if (a->fixed) reach(a, at, at + grains);
+    return p;
+}
+
 void *ebb__arena_alloc(ebb__arena *a, unsigned near, size_t bytes)
 {
     size_t rounded;
@@ -261,7 +281,7 @@ void *ebb__arena_alloc(ebb__arena *a, unsigned near, size_t bytes)
     if (!ebb__round_up(&rounded, bytes, GRAIN)) return NULL;
     size_t grains = rounded / GRAIN;
     free_block *b = block_find(a, side_get(a, near), grains);
-    return b ? take(a, chunk_of(a, b), b, 0, grains) : NULL;
+    return b ? taken(a, chunk_of(a, b), b, 0, grains) : NULL;
 }
 
 /* The free block that ends last and has room. */
@@ -287,7 +307,7 @@ void *ebb__arena_alloc_high(ebb__arena *a, size_t bytes)
     if (!ebb__round_up(&rounded, bytes, GRAIN)) return NULL;
     for (size_t i = a->n_chunks, n = rounded / GRAIN; i-- > 0;) {
         free_block *b = highest(a->chunks[i], n);
-        if (b) return take(a, a->chunks[i], b, b->grains - n, n);
+        if (b) return taken(a, a->chunks[i], b, b->grains - n, n);
     }
     return NULL;
 }
@@ -297,6 +317,7 @@ bool ebb__arena_fix(ebb__arena *a, size_t bytes)
     bytes -= bytes % GRAIN;
     if (a->n_chunks || bytes < PAGE || !chunk_add(a, &a->first, bytes)) return false;
     a->fixed = true;
+    a->reached_high = a->chunks[0]->n_grains;
     return true;
 }
 
@@ -415,6 +436,7 @@ void *ebb__arena_slide(ebb__arena *a, void *p, size_t bytes)
     memmove(to, p, grains * GRAIN);
     POISON(to + grains * GRAIN, before * GRAIN);
     free_insert(c, at - before + grains, end - (at - before + grains));
+    if (a->fixed) reach(a, at - before, at - before + grains);
     return to;
 }
 
@@ -465,6 +487,16 @@ void ebb__arena_free(ebb__arena *a, void *p, size_t bytes)
         chunk_remove(a, c);
 }
 
+void ebb__arena_cut(ebb__arena *a, void *p, size_t bytes, size_t to)
+{
+    size_t left = (to + GRAIN - 1) / GRAIN * GRAIN;
+    if (left >= bytes) return;
+    chunk *c = chunk_of(a, p);
+    char *rest = (char *)p + left;
+    set_used_start(c, (size_t)(rest - c->grains) / GRAIN);
+    ebb__arena_free(a, rest, bytes - left);
+}
+
 void ebb__arena_trim(ebb__arena *a)
 {
     size_t kept = 0;
@@ -481,10 +513,9 @@ void ebb__arena_trim(ebb__arena *a)
 size_t ebb__arena_chunk_bytes(const ebb__arena *a)
 {
     if (!a->fixed) return a->chunk_bytes;
-    const chunk *c = a->chunks[0];
-    size_t words = c->low + (c->n_grains + 63) / 64 - c->high;
-    size_t grains = words * 64 < c->n_grains ? words * 64 : c->n_grains;
-    return (grains > a->used_grains ? grains : a->used_grains) * GRAIN;
+    size_t n_grains = a->chunks[0]->n_grains;
+    size_t gap = a->reached_high > a->reached_low ? a->reached_high - a->reached_low : 0;
+    return (n_grains - gap) * GRAIN;
 }
 
 size_t ebb__arena_used_bytes(const ebb__arena *a)

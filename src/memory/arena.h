@@ -57,6 +57,8 @@ void ebb__arena_claim(ebb__arena *a, void *hole);
 void *ebb__arena_slide(ebb__arena *a, void *p, size_t bytes);
 /* bytes as given to ebb__arena_alloc. */
 void ebb__arena_free(ebb__arena *a, void *p, size_t bytes);
+/* Of a used block all but the first `to` bytes, > 0, is free from now on. */
+void ebb__arena_cut(ebb__arena *a, void *p, size_t bytes, size_t to);
 /* Chunks without a used block go back to the allocator. */
 void ebb__arena_trim(ebb__arena *a);
 /* Of a fixed one: what was ever reached. */

@@ -50,7 +50,8 @@ _Static_assert(sizeof(chunk) <= GRAIN, "the header takes one grain");
 struct ebb__arena {
     ebb_allocator allocator;
     size_t limit, most_free, chunk_bytes, used_grains;
-    bool fixed; /* one chunk holds all there may be */
+    bool fixed;                       /* one chunk holds all there may be */
+    size_t reached_low, reached_high; /* its grains between these were never in a block */
     chunk **chunks;
     size_t n_chunks, max_chunks;
     side first, *sides[N_SIDES]; /* the first of them, others once they are asked for */

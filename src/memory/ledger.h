@@ -92,6 +92,10 @@ bool ebb__ledger_has_room(const ebb__ledger *l, size_t n_vals, size_t n_links);
 /* Takes the block over, and leaves in t what is to be freed instead (NULL: nothing), which is
  * the block itself where the table has come to be as large meanwhile. */
 void ebb__ledger_grow(ebb__ledger *l, ebb__ledger_table *t);
+/* Makes the tables, vals, recs and links, as small as they may be with so many: the blocks stay
+ * where they are, and of each as many bytes are needed. */
+void ebb__ledger_cut(ebb__ledger *l, const size_t least[EBB__LEDGER_TABLES],
+                     size_t bytes[EBB__LEDGER_TABLES]);
 /* The block of that table, with what is in it, now lies there. */
 void ebb__ledger_moved(ebb__ledger *l, int which, void *to);
 bool ebb__ledger_is_empty(const ebb__ledger *l);

@@ -95,6 +95,24 @@ void ebb__ledger_grow(ebb__ledger *l, ebb__ledger_table *t)
     *t = old;
 }
 
+void ebb__ledger_cut(ebb__ledger *l, const size_t least[TABLES], size_t bytes[TABLES])
+{
+    for (int which = VALS; which < TABLES; which++) {
+        parts p = parts_of(l, which);
+        size_t n = p.end > least[which] ? p.end : least[which];
+        if (n > *p.max) n = *p.max;
+        char *at = *p.table[0];
+        for (int i = 0; i < p.n; i++) {
+            if (p.end) memmove(at, *p.table[i], p.end * p.bytes[i]);
+            *p.table[i] = n ? at : NULL; /* the next one may come to lie there */
+            at += n * p.bytes[i];
+        }
+        bytes[which] = n * item_bytes(which);
+        l->bytes -= (*p.max - n) * item_bytes(which);
+        *p.max = (uint32_t)n;
+    }
+}
+
 void ebb__ledger_moved(ebb__ledger *l, int which, void *to)
 {
     parts p = parts_of(l, which);
@@ -150,6 +168,7 @@ bool ebb__ledger_shed(ebb__ledger *l, ebb__ledger_table *t)
         if (!*p.max) continue;
         *t = (ebb__ledger_table){*p.table[0], *p.max * item_bytes(which), *p.max, which};
         *p.max = 0;
+        *p.table[0] = NULL;
         l->bytes -= t->bytes;
         empty(l, which);
         return true;

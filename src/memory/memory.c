@@ -5,6 +5,7 @@
  * moment; a chunk or slab that would go beyond it is taken only after empty chunks have gone
  * back.
  * SPDX-License-Identifier: MIT */
+#include "memory/mirror.h"
 #include "memory/room.h"
 
 struct ebb__large {
@@ -23,7 +24,7 @@ static void *slab_more(void *user)
     if (ebb__room_charge(root, EBB_KIND_BOOKKEEPING, EBB__SLAB_BYTES) != EBB_OK) return NULL;
     void *slab = ebb__fixed_alloc(m, EBB__SLAB_BYTES);
     if (!slab) {
-        ebb__account_discharge(root->account, EBB_KIND_BOOKKEEPING, EBB__SLAB_BYTES);
+        ebb__account_take_back(root->account, EBB_KIND_BOOKKEEPING, EBB__SLAB_BYTES);
         ebb__room_refuse_block(root, EBB__SLAB_BYTES, EBB_KIND_BOOKKEEPING);
         return NULL;
     }
@@ -233,12 +234,18 @@ static void holes_add(void *user, ebb__memory *m)
     *(size_t *)user += ebb__arena_chunk_bytes(m->arena) - ebb__arena_used_bytes(m->arena);
 }
 
-static void tables_add(void *user, ebb__memory *m)
+size_t ebb__tables_bytes(const ebb__memory *m)
 {
     size_t bytes = atomic_load_explicit(&m->notes_bytes, memory_order_relaxed);
     for (int i = 0; i < EBB__LEDGER_TABLES; i++)
         if (m->ledger_tables[i])
             bytes += sizeof(ebb__table) + m->ledger_tables[i]->big.value.bytes;
+    return bytes;
+}
+
+static void tables_add(void *user, ebb__memory *m)
+{
+    size_t bytes = ebb__tables_bytes(m);
     if (m->own_ledger) bytes -= ebb__ledger_taken_bytes(m->own_ledger);
     *(size_t *)user += bytes;
 }
@@ -290,7 +297,8 @@ void ebb__memory_set_trace(ebb_context *ctx, ebb__memory_trace_fn fn, void *user
 ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes)
 {
     while (!ebb__account_try(ctx->account, kind, bytes))
-        if (!ebb__room_more(ctx, bytes)) return ebb__room_refuse_charge(ctx, kind, bytes);
+        if (!ebb__room_more(ctx, bytes) && !ebb__mirror_cut(ctx))
+            return ebb__room_refuse_charge(ctx, kind, bytes);
     return EBB_OK;
 }
 
@@ -317,7 +325,7 @@ ebb_status ebb__block_alloc(void **out, ebb_context *ctx, size_t bytes, ebb_kind
 {
     EBB_TRY(ebb__room_charge(ctx, kind, bytes));
     if (ebb__room_block(out, ctx, bytes, kind, list)) return EBB_OK;
-    ebb__account_discharge(ctx->account, kind, bytes);
+    ebb__account_take_back(ctx->account, kind, bytes);
     return ebb__room_refuse_block(ctx, bytes, kind);
 }
 
@@ -359,7 +367,7 @@ ebb_status ebb__large_alloc(void **out, ebb_context *ctx, size_t bytes)
     EBB_TRY(ebb__room_charge(ctx, EBB_KIND_BOOKKEEPING, total));
     ebb__large *large = ebb__fixed_alloc(m, total);
     if (!large) {
-        ebb__account_discharge(ctx->account, EBB_KIND_BOOKKEEPING, total);
+        ebb__account_take_back(ctx->account, EBB_KIND_BOOKKEEPING, total);
         return ebb__room_refuse_block(ctx, total, EBB_KIND_BOOKKEEPING);
     }
     large->ctx = ctx;

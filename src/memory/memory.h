@@ -256,6 +256,9 @@ void ebb__fixed_free(ebb__memory *m, void *p, size_t bytes);
  * under the mutex, and dropped under it. stays: it is brief and lies among results. */
 ebb__table *ebb__table_make(ebb__memory *m, size_t bytes, bool stays);
 void ebb__table_drop(ebb__memory *m, ebb__table *t);
+size_t ebb__tables_bytes(const ebb__memory *m); /* of all that are there, under the mutex */
+/* In a fixed arena: what lies beyond so many bytes, > 0, goes; false: nothing does. */
+bool ebb__table_cut(ebb__memory *m, ebb__table *t, size_t bytes);
 void ebb__table_moved(ebb__memory *m, ebb__table *t, const char *from);
 
 /* ---- compact.c, under the mutex: who has a block ------------------------------------------ */

@@ -71,6 +71,27 @@ void ebb__mirror_room(ebb_context *ctx, uint32_t n_in, uint32_t n_out)
     }
 }
 
+bool ebb__mirror_cut(ebb_context *ctx)
+{
+    ebb__memory *m = ctx->memory;
+    size_t bytes[EBB__LEDGER_TABLES];
+    bool any = false;
+    if (!m->own_ledger || !ebb__arena_is_fixed(m->arena)) return false;
+    ebb__memory_enter(m);
+    ebb__ledger_cut(m->own_ledger, (size_t[]){m->n_known, m->n_recipes, m->n_links}, bytes);
+    for (int i = 0; i < EBB__LEDGER_TABLES; i++) {
+        ebb__table **t = &m->ledger_tables[i];
+        if (!*t) continue;
+        any |= !bytes[i] || ebb__table_cut(m, *t, bytes[i]);
+        if (bytes[i]) continue;
+        ebb__table_drop(m, *t);
+        *t = NULL;
+    }
+    atomic_store_explicit(&m->ledger_is_low, true, memory_order_relaxed);
+    ebb__memory_leave(m);
+    return any;
+}
+
 bool ebb__mirror_fits(ebb__memory *m, const ebb__record *r)
 {
     if (!m->own_ledger) return true;
@@ -222,6 +243,11 @@ bool ebb__gradients_give(ebb_context *ctx, bool give)
             ebb__ledger_set_group(m->ledger, b->number, group_of(m, &b->value));
     ebb__memory_leave_unchanged(m);
     return changes;
+}
+
+bool ebb__room_squeeze(ebb_context *ctx)
+{
+    return ebb__gradients_give(ctx, true) || ebb__mirror_cut(ctx);
 }
 
 /* ---- time and expectations --------------------------------------------------------------- */

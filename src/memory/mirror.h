@@ -18,6 +18,8 @@ enum { EBB__GROUP_ACTIVATION, EBB__GROUP_TEMPORARY, EBB__GROUP_KEPT = EBB__LEDGE
 /* Before a recipe of so many inputs and outputs is linked: room in the tables, as far as there
  * are bytes. Not under the mutex. */
 void ebb__mirror_room(ebb_context *ctx, uint32_t n_in, uint32_t n_out);
+/* What is unused of the tables goes: false, there was nothing. Not under the mutex. */
+bool ebb__mirror_cut(ebb_context *ctx);
 /* Is there room for it now: else what it makes stays a source. */
 bool ebb__mirror_fits(ebb__memory *m, const ebb__record *r);
 /* The record has become a recipe; awake. */

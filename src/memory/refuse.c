@@ -107,6 +107,15 @@ static void complete(ebb_context *ctx, const ebb__account *a)
     ebb__refusal_bind();
 }
 
+/* Of what is in use, what no bound may count: with less of it less is learned, or can be given up. Under
+ * the mutex. */
+static size_t tables_of(const ebb__memory *m, const ebb__account *a)
+{
+    const ebb_context *c = m->owner;
+    while (c && c->account != a) c = c->parent;
+    return c ? ebb__tables_bytes(m) : 0;
+}
+
 /* All that must be there at once. */
 static size_t at_once(size_t by_kind[EBB_KIND_MAX], ebb__memory *m, const ebb__account *a,
                       const size_t *need, size_t missing, bool quick)
@@ -140,19 +149,18 @@ static ebb_status check_one(ebb_context *ctx, const ebb__account *a, const size_
     if (is_nothing_new(m, a, need, missing)) return EBB_OK;
     size_t by_kind[EBB_KIND_MAX], budget = ebb__account_budget(a);
     const size_t total = at_once(by_kind, m, a, need, missing, false);
-    if (total <= budget) {
-        ebb__memory_enter(m);
-        ebb__budget_notes *notes = ebb__account_notes(a);
-        if (total > notes->lower_bound) notes->lower_bound = total;
-        ebb__memory_leave_unchanged(m);
-        return EBB_OK;
-    }
+    ebb__memory_enter(m);
+    ebb__budget_notes *notes = ebb__account_notes(a);
+    const size_t bound = total - tables_of(m, a);
+    if (total <= budget && bound > notes->lower_bound) notes->lower_bound = bound;
+    ebb__memory_leave_unchanged(m);
+    if (total <= budget) return EBB_OK;
     ebb_budget_report *report = &ebb__refusal_get()->report;
     memset(report, 0, sizeof *report);
     report->needed_bytes = total;
     report->budget_bytes = budget;
     memcpy(report->needed_by_kind, by_kind, sizeof by_kind);
-    report->lower_bound_bytes = total;
+    report->lower_bound_bytes = bound;
     ebb_status status = need_say("", report);
     complete(ctx, a);
     return status;

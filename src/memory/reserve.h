@@ -65,6 +65,9 @@ void ebb__memory_known(ebb_context *ctx, size_t bytes);
 /* Gradients under way are given up from now on, or no longer; false: so it was. Not done where there
  * is another way: see mirror.c. */
 bool ebb__gradients_give(ebb_context *ctx, bool give);
+/* The last resorts of what was refused: those gradients, then what is unused of the ledger's tables.
+ * False: there are none any more. */
+bool ebb__room_squeeze(ebb_context *ctx);
 /* Evicts until so many bytes, by kind, may be charged. Called alone. E_BUDGET. */
 ebb_status ebb__room_make(ebb_context *ctx, const size_t need[EBB_KIND_MAX]);
 

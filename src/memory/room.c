@@ -170,7 +170,7 @@ static bool block_try(ebb_context *ctx, ebb__want *w)
     if (!ebb__account_try(ctx->account, w->kind, bytes)) return false;
     void *p = block_take(ctx, bytes, w->kind);
     if (!p) {
-        ebb__account_discharge(ctx->account, w->kind, bytes);
+        ebb__account_take_back(ctx->account, w->kind, bytes);
         return false;
     }
     if (w->is_scratch) {
@@ -261,16 +261,10 @@ ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n)
         ebb__want *w = &want[i];
         size_t bytes = ebb__block_bytes(w->bytes);
         if (!has_block(w)) continue;
-        status = ebb__room_charge(ctx, w->kind, bytes);
-        if (status != EBB_OK) break;
         if (!w->is_scratch) w->value->state = EBB__VALUE_RESIDENT;
-        void **out = w->is_scratch ? &w->scratch : &w->value->data;
-        if (!ebb__room_block(out, ctx, bytes, w->kind,
-                             w->is_scratch ? NULL : ebb__big_of(w->value))) {
-            ebb__account_discharge(ctx->account, w->kind, bytes);
-            status = ebb__room_refuse_block(ctx, bytes, w->kind);
-            break;
-        }
+        status = ebb__block_alloc(w->is_scratch ? &w->scratch : &w->value->data, ctx, bytes,
+                                  w->kind, w->is_scratch ? NULL : ebb__big_of(w->value));
+        if (status != EBB_OK) break;
         if (w->is_scratch)
             atomic_fetch_add_explicit(&m->scratch_bytes, bytes, memory_order_relaxed);
     }

@@ -88,7 +88,7 @@ static bool table_block(ebb__memory *m, ebb__table *t, size_t bytes, bool stays)
     } else if (!ebb__room_block(at, m->owner, bytes, place, &t->big)) {
         *at = NULL;
     }
-    if (!*at) ebb__account_discharge(m->owner->account, EBB_KIND_BOOKKEEPING, bytes);
+    if (!*at) ebb__account_take_back(m->owner->account, EBB_KIND_BOOKKEEPING, bytes);
     return *at != NULL;
 }
 
@@ -123,6 +123,17 @@ void ebb__table_drop(ebb__memory *m, ebb__table *t)
     }
     ebb__account_discharge(m->owner->account, EBB_KIND_BOOKKEEPING, bytes);
     ebb__object_dead(m, t, sizeof *t);
+}
+
+bool ebb__table_cut(ebb__memory *m, ebb__table *t, size_t bytes)
+{
+    size_t now = t->big.value.bytes;
+    bytes = ebb__round_64(bytes);
+    if (bytes >= now) return false;
+    ebb__arena_cut(m->arena, t->big.value.data, now, bytes);
+    t->big.value.bytes = bytes;
+    ebb__account_discharge(m->owner->account, EBB_KIND_BOOKKEEPING, now - bytes);
+    return true;
 }
 
 void ebb__table_moved(ebb__memory *m, ebb__table *t, const char *from)

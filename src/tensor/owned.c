@@ -20,7 +20,7 @@ void *ebb__owned_alloc(ebb_context *ctx, size_t bytes, ebb_kind kind)
     if (ebb__room_charge(ctx, kind, bytes) != EBB_OK) return NULL;
     void *p = ebb__alloc(&ctx->allocator, bytes, 64);
     if (!p) {
-        ebb__account_discharge(ctx->account, kind, bytes);
+        ebb__account_take_back(ctx->account, kind, bytes);
         ebb__fail(EBB_E_NOMEM, "%zu bytes were refused", bytes);
         return NULL;
     }

@@ -103,7 +103,7 @@ static ebb_status slots_grow(ebb_context *ctx, ebb__slots *slots)
     EBB_TRY(ebb__room_charge(ctx, EBB_KIND_BOOKKEEPING, EBB__SLOT_PAGE_BYTES));
     ebb__slot_page *page = page_take();
     if (!page) {
-        ebb__account_discharge(ctx->account, EBB_KIND_BOOKKEEPING, EBB__SLOT_PAGE_BYTES);
+        ebb__account_take_back(ctx->account, EBB_KIND_BOOKKEEPING, EBB__SLOT_PAGE_BYTES);
         return ebb__fail(EBB_E_NOMEM, "a page of %d bytes for tensor handles was refused",
                          EBB__SLOT_PAGE_BYTES);
     }

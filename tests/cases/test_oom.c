@@ -310,7 +310,7 @@ static void absurd_sizes_in(size_t budget, size_t limit)
         assert_true(ebb_item(ebb_sum(ebb_ones(ctx, EBB_F32, EBB_SHAPE(1000)), EBB_ALL)) ==
                     1000);
     }
-    if (budget) assert_true(case_stats(ctx).peak_bytes < 32 << 20);
+    assert_true(case_stats(ctx).peak_bytes < 32 << 20); /* what was refused was no peak */
     ebb_context_destroy(ctx);
 }
 

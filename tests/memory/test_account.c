@@ -47,6 +47,31 @@ static void bytes_are_counted_by_kind(void **state)
     ebb__account_destroy(a);
 }
 
+static void what_came_to_nothing_was_no_peak(void **state)
+{
+    (void)state;
+    ebb__account *a = make(NULL, 0);
+    const char *before = ebb__error_op_set("matmul");
+    assert_int_equal(ebb__account_charge(a, EBB_KIND_PARAMETER, 50), EBB_OK);
+    ebb__error_op_set("relu");
+    ebb__account_discharge(a, EBB_KIND_PARAMETER, 20);
+    /* less than the peak, to it and beyond it */
+    for (size_t bytes = 10; bytes <= 30; bytes += 10) {
+        assert_int_equal(ebb__account_charge(a, EBB_KIND_ACTIVATION, bytes), EBB_OK);
+        assert_int_equal(stats_of(a).peak_bytes, bytes < 20 ? 50 : 30 + bytes);
+        ebb__account_take_back(a, EBB_KIND_ACTIVATION, bytes);
+        ebb_stats s = stats_of(a);
+        assert_int_equal(s.used_bytes, 30);
+        assert_int_equal(s.peak_bytes, 50);
+        assert_string_equal(s.peak_op, "matmul");
+        assert_int_equal(s.peak_by_kind[EBB_KIND_PARAMETER], 50);
+        assert_int_equal(s.peak_by_kind[EBB_KIND_ACTIVATION], 0);
+    }
+    ebb__error_op_set(before);
+    ebb__account_discharge(a, EBB_KIND_PARAMETER, 30);
+    ebb__account_destroy(a);
+}
+
 static void the_peak_names_its_operation_and_its_kinds(void **state)
 {
     (void)state;
@@ -180,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_counted_by_kind),
+        cmocka_unit_test(what_came_to_nothing_was_no_peak),
         cmocka_unit_test(the_peak_names_its_operation_and_its_kinds),
         cmocka_unit_test(a_refused_charge_changes_nothing),
         cmocka_unit_test(trying_records_no_failure),

@@ -152,6 +152,69 @@ static void a_refusing_allocator_is_survived(void **state)
     }
 }
 
+/* Against a note of each grain that a block has ever covered. */
+static void of_one_chunk_it_says_what_was_ever_reached(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 20, N = 24 };
+    static bool reached[BYTES / EBB__ARENA_GRAIN];
+    uint64_t seed = 5;
+    for (int round = 0; round < 40; round++) {
+        test_memory memory = {0};
+        ebb_allocator allocator = test_allocator(&memory);
+        ebb__arena *a = ebb__arena_create(&allocator);
+        block blocks[N] = {{0}};
+        assert_true(ebb__arena_fix(a, BYTES));
+        assert_int_equal(ebb__arena_chunk_bytes(a), 0);
+        const unsigned char *end = ebb__arena_end(a), *first = end - ebb__arena_room(a);
+        memset(reached, 0, sizeof reached);
+        for (int step = 0; step < 60; step++) {
+            block *b = &blocks[next_random(&seed) % N];
+            if (b->p && ebb__arena_free_before(a, b->p)) {
+                b->p = ebb__arena_slide(a, b->p, b->bytes);
+            } else if (b->p) {
+                ebb__arena_free(a, b->p, b->bytes);
+                b->p = NULL;
+            } else {
+                bool is_high = round % 3 && step % 3 == 0;
+                b->bytes = 64 * (1 + next_random(&seed) % (1u << (next_random(&seed) % 14)));
+                b->p = is_high ? ebb__arena_alloc_high(a, b->bytes)
+                               : ebb__arena_alloc(a, 0, b->bytes);
+            }
+            size_t n = 0;
+            for (size_t g = 0; b->p && g < b->bytes / 64; g++)
+                reached[(size_t)(b->p - first) / 64 + g] = true;
+            for (size_t g = 0; g < sizeof reached; g++) n += reached[g];
+            assert_true(ebb__arena_chunk_bytes(a) >= n * 64);
+            /* nothing lies amid what was never reached: that it is one piece costs nothing */
+            if (round % 3 == 0) assert_int_equal(ebb__arena_chunk_bytes(a), n * 64);
+        }
+        sound(a);
+        ebb__arena_destroy(a);
+    }
+}
+
+static void of_a_block_that_is_cut_the_rest_is_free(void **state)
+{
+    (void)state;
+    test_memory memory = {0};
+    ebb_allocator allocator = test_allocator(&memory);
+    ebb__arena *a = ebb__arena_create(&allocator);
+    char *p = ebb__arena_alloc(a, 0, 1000), *wall = ebb__arena_alloc(a, 0, 64);
+    assert_ptr_equal(wall, p + 1024);
+    memset(p, 7, 1000);
+    ebb__arena_cut(a, p, 1000, 1000);
+    assert_int_equal(ebb__arena_used_bytes(a), 1024 + 64);
+    ebb__arena_cut(a, p, 1000, 130);
+    sound(a);
+    assert_int_equal(ebb__arena_used_bytes(a), 192 + 64);
+    assert_ptr_equal(ebb__arena_alloc(a, 0, 1024 - 192), p + 192);
+    for (int i = 0; i < 130; i++) assert_int_equal(p[i], 7);
+    ebb__arena_free(a, p, 192);
+    sound(a);
+    ebb__arena_destroy(a);
+}
+
 static void near_its_limit_it_takes_no_more_than_asked(void **state)
 {
     (void)state;
@@ -222,6 +285,8 @@ int main(void)
         cmocka_unit_test(neighbours_become_one_block_again),
         cmocka_unit_test(the_tightest_hole_is_taken),
         cmocka_unit_test(a_refusing_allocator_is_survived),
+        cmocka_unit_test(of_one_chunk_it_says_what_was_ever_reached),
+        cmocka_unit_test(of_a_block_that_is_cut_the_rest_is_free),
         cmocka_unit_test(near_its_limit_it_takes_no_more_than_asked),
         cmocka_unit_test(chunks_of_every_size_hold_what_they_were_made_for),
 #if defined __SANITIZE_ADDRESS__

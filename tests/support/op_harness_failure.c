@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "memory/account.h"
+#include "memory/mirror.h"
 #include "memory/value.h"
 
 #include <stdlib.h>
@@ -114,6 +115,7 @@ static const char *run_in_room(probe *p, size_t room)
     ebb_stats before, after;
     harness_results out = {0}, grads = {0};
     ebb__account *account = p->ctx->account;
+    ebb__mirror_cut(p->ctx); /* what is unused of its tables is room, too */
     size_t available = ebb__account_free(account);
     size_t ballast = available > room ? available - room : 0;
     if (!ebb__account_try(account, EBB_KIND_DATA, ballast))
