@@ -103,7 +103,10 @@ static ebb_status context_build(ebb_context *ctx, const ebb_context_options *o)
     EBB_TRY(ebb__account_create(&ctx->account, &ctx->allocator, above, budget,
                                 ctx->single_threaded));
     EBB_TRY(ebb__memory_create(ctx));
-    if (ctx->root == ctx) ebb__memory_set_holders(ctx, ebb__refusal_holders);
+    if (ctx->root == ctx) {
+        ebb__memory_set_holders(ctx, ebb__refusal_holders);
+        ebb__memory_set_relief(ctx, ebb__habit_refused);
+    }
     EBB_TRY(ebb__owned_create(ctx));
     EBB_TRY(ebb__slots_create(ctx));
     if (ctx->root == ctx) {

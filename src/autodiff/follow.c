@@ -459,21 +459,19 @@ void ebb__follow_op(ebb__follow *f, const ebb__apply *a)
 
 /* First as if nothing was learned, then without what planning has in memory, then, where that is
  * enough, without what learning has. */
-bool ebb__follow_refused(ebb__follow *f)
+bool ebb__follow_refused(ebb__follow *f, size_t missing)
 {
     if (f->how == EBB__HOW_ALONE && f->planning.of) {
         ebb__planning_end(&f->planning, f->ctx); /* it begins again with the next step */
         return true;
     }
     if (f->how == EBB__HOW_ALONE) {
-        const ebb_budget_report *r = ebb__refusal_pending();
         bool any = f->cache.n || f->now.table || f->planning.of;
-        if (!any || !r || r->needed_bytes > r->budget_bytes + ebb__notes_bytes(f->ctx))
-            return false;
+        if (!any || missing > ebb__notes_bytes(f->ctx)) return false;
         ebb__follow_end(f);
         return true;
     }
-    f->on->extra[f->how] = (double)INFINITY;
+    if (f->on) f->on->extra[f->how] = (double)INFINITY;
     give_up(f);
     telling_begin(f, 0);
     return true;

@@ -19,10 +19,10 @@ void ebb__follow_op(ebb__follow *f, const struct ebb__apply *a);
  * makes again first, which stays until ebb__value_stay_end. Again until NULL: that was all. */
 ebb__value *ebb__follow_before(ebb__follow *f);
 bool ebb__follow_acts(const ebb__follow *f); /* the step is done as planned */
-/* An operation has found no room: the step is not followed any more, nor others like it; where it was
+/* So many bytes are missing: the step is not followed any more, nor others like it; where it was
  * not, all that was learned is forgotten, if its bytes could be enough. True: another try may do
  * better. */
-bool ebb__follow_refused(ebb__follow *f);
+bool ebb__follow_refused(ebb__follow *f, size_t missing);
 /* A backward begins. */
 void ebb__follow_turn(ebb__follow *f);
 /* A step ends. */

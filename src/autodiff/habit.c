@@ -296,11 +296,13 @@ ebb__value *ebb__habit_before(ebb_context *ctx)
     return v;
 }
 
-bool ebb__habit_refused(ebb_context *ctx)
+bool ebb__habit_refused(ebb_context *ctx, size_t missing)
 {
-    ebb__habit *h = ebb__habit_of(ctx);
-    if (!h || !h->follow || !enter(h)) return false;
-    bool again = ebb__follow_refused(h->follow);
+    ebb__habit *h = ctx->engine ? ebb__habit_of(ctx) : NULL;
+    if (!h || !h->follow || atomic_load(&h->busy)) return false;
+    const size_t before = ebb__notes_bytes(ctx);
+    if (!enter(h)) return ebb__notes_bytes(ctx) < before; /* another thread's: it has ended */
+    bool again = ebb__follow_refused(h->follow, missing);
     leave(h);
     return again;
 }

@@ -24,11 +24,11 @@ void ebb__habit_step(ebb_context *ctx);
 
 /* Operations are none of the step's: they depend on what was given up. */
 void ebb__habit_pause(ebb_context *ctx, bool pauses);
-/* Under a budget: an operation has found no room; true: another try may. */
 /* Before an operation runs under a budget: the next value that is to be made again for a plan's
  * sake, which stays until ebb__value_stay_end; NULL: no more, or another thread's. */
 ebb__value *ebb__habit_before(ebb_context *ctx);
-bool ebb__habit_refused(ebb_context *ctx);
+/* Under a budget: so many bytes are missing for what was asked for; true: another try may find them. */
+bool ebb__habit_refused(ebb_context *ctx, size_t missing);
 /* Next uses are known from an earlier step, and it is this thread's. */
 bool ebb__habit_tells(const ebb_context *ctx);
 /* Zeros for any but the thread whose steps they are. */

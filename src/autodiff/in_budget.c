@@ -159,6 +159,14 @@ static ebb_status alone(bytes *b)
     return status;
 }
 
+/* By the report of the refusal. */
+static size_t missing_bytes(void)
+{
+    const ebb_budget_report *r = ebb__refusal_pending();
+    if (!r) return SIZE_MAX;
+    return r->needed_bytes > r->budget_bytes ? r->needed_bytes - r->budget_bytes : 0;
+}
+
 /* Where what was learned did not do, or takes the room, it is tried again without; at last with the last
  * resorts. */
 static ebb_status alone_or_again(bytes *b)
@@ -166,8 +174,8 @@ static ebb_status alone_or_again(bytes *b)
     ebb_error pending;
     ebb_error_get(&pending);
     ebb_status status = alone(b);
-    while (status == EBB_E_BUDGET &&
-           (ebb__habit_refused(b->a->call.ctx) || ebb__room_squeeze(b->a->call.ctx))) {
+    while (status == EBB_E_BUDGET && (ebb__habit_refused(b->a->call.ctx, missing_bytes()) ||
+                                      ebb__room_squeeze(b->a->call.ctx))) {
         ebb__error_adopt(&pending);
         status = alone(b);
     }

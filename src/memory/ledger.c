@@ -330,12 +330,11 @@ ebb_status ebb__ledger_rec_add(uint32_t *out, ebb__ledger *l, double cost, uint3
 {
     bool is_recipe = inputs_can_be_had(l, n_in, in);
     uint8_t size_class = ebb__ledger_links_class(n_in + n_out);
-    EBB_TRY(rec_room(l, n_out, size_class));
     uint32_t n_alive = 0;
-    for (uint32_t k = 0; k < n_out; k++) {
+    for (uint32_t k = 0; k < n_out; k++) n_alive += out_bytes[k] != 0;
+    EBB_TRY(rec_room(l, n_alive, size_class));
+    for (uint32_t k = 0; k < n_out; k++)
         out[k] = out_bytes[k] ? val_take(l, out_bytes[k]) : NONE;
-        n_alive += out_bytes[k] != 0;
-    }
     if (!is_recipe || !n_alive) return EBB_OK;
     uint32_t rec = rec_take(l, cost, n_in, n_out, size_class);
     ledger_rec *r = &l->recs[rec];

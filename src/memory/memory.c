@@ -294,10 +294,20 @@ void ebb__memory_set_trace(ebb_context *ctx, ebb__memory_trace_fn fn, void *user
 
 /* ---- charged bytes ----------------------------------------------------------------------- */
 
+/* The last resorts, of which the first costs least. */
+static bool relieve(ebb_context *ctx, size_t bytes)
+{
+    ebb__memory *m = ctx->memory;
+    if (!m->has_budget) return false;
+    if (ebb__mirror_cut(ctx)) return true;
+    size_t free = ebb__account_free(ctx->account);
+    return m->top->relief && m->top->relief(ctx, bytes > free ? bytes - free : 0);
+}
+
 ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes)
 {
     while (!ebb__account_try(ctx->account, kind, bytes))
-        if (!ebb__room_more(ctx, bytes) && !ebb__mirror_cut(ctx))
+        if (!ebb__room_more(ctx, bytes) && !relieve(ctx, bytes))
             return ebb__room_refuse_charge(ctx, kind, bytes);
     return EBB_OK;
 }

@@ -98,6 +98,7 @@ struct ebb__memory {
     atomic_bool ledger_is_low;     /* there is little room in its tables */
     /* of the root's only */
     void (*holders)(ebb_context *ctx, ebb_budget_report *report);
+    bool (*relief)(ebb_context *ctx, size_t missing);
     ebb__memory_trace_fn trace;
     void *trace_user;
     atomic_uint n_memories;     /* in the list */

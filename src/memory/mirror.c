@@ -78,6 +78,7 @@ bool ebb__mirror_cut(ebb_context *ctx)
     bool any = false;
     if (!m->own_ledger || !ebb__arena_is_fixed(m->arena)) return false;
     ebb__memory_enter(m);
+    ebb__mirror_doze(m);
     ebb__ledger_cut(m->own_ledger, (size_t[]){m->n_known, m->n_recipes, m->n_links}, bytes);
     for (int i = 0; i < EBB__LEDGER_TABLES; i++) {
         ebb__table **t = &m->ledger_tables[i];
@@ -174,6 +175,7 @@ void ebb__mirror_tell(ebb__memory *m, ebb__record *r)
     uint32_t in[IN_MAX], out[OUT_MAX];
     uint64_t bytes[OUT_MAX];
     bool weighs = false;
+    size_t n_known = 0;
     for (uint32_t i = 0; i < r->n_in; i++) {
         in[i] = input_number(m, r->in[i]);
         weighs |= r->in[i] && r->in[i]->kind == EBB_KIND_TEMPORARY;
@@ -181,8 +183,11 @@ void ebb__mirror_tell(ebb__memory *m, ebb__record *r)
     for (uint32_t k = 0; k < r->n_out; k++) {
         const ebb__value *v = r->out[k];
         bytes[k] = v && ebb__recipe_of(v) == r ? v->bytes : 0;
+        n_known += bytes[k] != 0;
     }
     double cost = (double)ebb__record_cost(r);
+    /* the tables are not the ledger's to make */
+    EBB_ASSERT(ebb__ledger_has_room(m->ledger, n_known, (size_t)r->n_in + r->n_out));
     if (ebb__ledger_rec_add(out, m->ledger, cost, r->n_in, in, r->n_out, bytes) != EBB_OK)
         return;
     for (uint32_t k = 0; k < r->n_out; k++) {

@@ -31,6 +31,7 @@ void ebb__mirror_read(ebb__memory *m, const ebb__record *r);
 /* Before any value is given up or chosen. */
 void ebb__mirror_wake(ebb__memory *m);
 void ebb__mirror_sleep(ebb__memory *m); /* while nothing that was given up is needed */
+void ebb__mirror_doze(ebb__memory *m);  /* sleeps if it may */
 /* A step has ended: the ledger goes to sleep if none was, since the one before did. */
 void ebb__mirror_rest(ebb__memory *m);
 /* Is there room in its tables for as many more as it would have to know if it woke now. */

@@ -281,3 +281,8 @@ void ebb__memory_set_holders(ebb_context *ctx,
 {
     ctx->memory->top->holders = holders;
 }
+
+void ebb__memory_set_relief(ebb_context *ctx, bool (*relief)(ebb_context *ctx, size_t missing))
+{
+    ctx->memory->top->relief = relief;
+}

@@ -99,11 +99,16 @@ static bool any_dropped(const ebb__memory *m)
     return false;
 }
 
+void ebb__mirror_doze(ebb__memory *m)
+{
+    if (m->ledger && !any_dropped(m)) ebb__mirror_sleep(m);
+}
+
 void ebb__mirror_rest(ebb__memory *m)
 {
     bool none_went = m->n_evictions == m->n_evictions_before;
     m->n_evictions_before = m->n_evictions;
-    if (m->ledger && none_went && !any_dropped(m)) ebb__mirror_sleep(m);
+    if (none_went) ebb__mirror_doze(m);
 }
 
 const char *ebb__mirror_sleep_check(const ebb__memory *m)

@@ -160,6 +160,10 @@ ebb_status ebb__room_charge(ebb_context *ctx, ebb_kind kind, size_t bytes);
 void ebb__memory_set_holders(ebb_context *ctx,
                              void (*holders)(ebb_context *ctx, ebb_budget_report *report));
 
+/* Gives back what is no use to calls, where it may be as much as is missing; set by a higher layer.
+ * True: another try may do. */
+void ebb__memory_set_relief(ebb_context *ctx, bool (*relief)(ebb_context *ctx, size_t missing));
+
 /* Trace of values' bytes made and gone, for tests, reports and the planner; NULL: off. Set
  * while no call is in progress. The callback must not call back into the library. */
 typedef struct ebb__memory_event {

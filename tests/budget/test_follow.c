@@ -5,6 +5,7 @@
 
 #include "autodiff/habit.h"
 #include "budget/models.h"
+#include "memory/memory.h"
 
 #include <ebb/memory.h>
 
@@ -294,6 +295,50 @@ static void the_smallest_budget_known_to_work_works(void **state)
     }
 }
 
+typedef enum made { ALLOCATED, EMPTY, COPIED, N_MADE } made;
+
+static ebb_status make(net *m, made how, size_t bytes)
+{
+    EBB_SCOPE(scope);
+    const int64_t n = (int64_t)bytes / 4;
+    if (how == EMPTY) return ebb_check(ebb_empty(m->ctx, EBB_F32, EBB_SHAPE(n), EBB_KIND_DATA));
+    void *p = how == COPIED ? calloc(1, bytes) : ebb_alloc(m->ctx, bytes, EBB_KIND_DATA);
+    if (!p) return ebb_error_status();
+    ebb_status status = EBB_OK;
+    if (how == COPIED) {
+        status = ebb_check(ebb_tensor_copy(m->ctx, EBB_F32, EBB_SHAPE(n), p, bytes));
+        free(p);
+    } else {
+        ebb_free(m->ctx, p, bytes, EBB_KIND_DATA);
+    }
+    return status;
+}
+
+/* Tables of what was learned and given up stay for the next step, until somebody needs their bytes. */
+static void what_only_tables_have_can_be_had(void **state)
+{
+    (void)state;
+    enum { LAYERS = 16, STEPS = 8, ENTRIES = 8192 }; /* of the parameters */
+    const route r = straight(LAYERS);
+    float want[STEPS * N_MADE], loss;
+    net m;
+    size_t budget = begin(&m, want, &r, STEPS * N_MADE);
+    for (int i = 0; i < STEPS * N_MADE; i++) {
+        GOOD(step(&loss, &m, &r));
+        assert_memory_equal(&loss, &want[i], sizeof loss);
+        if (i % STEPS != STEPS - 1) continue;
+        assert_true(room_of(&m).n_traces > 0);
+        size_t tables = ebb__tables_bytes(m.ctx->memory);
+        size_t bytes = ebb__account_free(m.ctx->account) + tables - ENTRIES;
+        assert_true(tables > 4 * ENTRIES);
+        GOOD(make(&m, (made)(i / STEPS), bytes / 64 * 64));
+        assert_true(ebb__tables_bytes(m.ctx->memory) <= ENTRIES);
+    }
+    assert_true(room_of(&m).n_recomputes > 0);
+    within(&m, budget);
+    net_close(&m);
+}
+
 static void lengths_that_come_again_are_known_again(void **state)
 {
     (void)state;
@@ -483,6 +528,7 @@ int main(void)
         cmocka_unit_test(what_is_learned_saves_work),
         cmocka_unit_test(a_planned_step_costs_what_the_plan_says),
         cmocka_unit_test(the_smallest_budget_known_to_work_works),
+        cmocka_unit_test(what_only_tables_have_can_be_had),
         cmocka_unit_test(lengths_that_come_again_are_known_again),
         cmocka_unit_test(steps_that_are_all_different_train_the_same),
         cmocka_unit_test(a_step_that_turns_off_in_the_middle_costs_only_itself),
