@@ -101,7 +101,8 @@ static bool any_dropped(const ebb__memory *m)
 
 void ebb__mirror_doze(ebb__memory *m)
 {
-    if (m->ledger && !any_dropped(m)) ebb__mirror_sleep(m);
+    /* Awake it needs no room for recipes of what can not be had: there may be too little. */
+    if (m->ledger && ebb__mirror_holds(m, 0, 0, 0) && !any_dropped(m)) ebb__mirror_sleep(m);
 }
 
 void ebb__mirror_rest(ebb__memory *m)
