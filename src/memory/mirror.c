@@ -62,7 +62,8 @@ void ebb__mirror_room(ebb_context *ctx, uint32_t n_in, uint32_t n_out)
     if (n_in + n_out <= VALS_LOW &&
         !atomic_load_explicit(&m->ledger_is_low, memory_order_relaxed))
         return;
-    while (lacks(m, &t, n_in + n_out, false)) {
+    /* each once: where bytes are short, what one table takes may be had of another, and so for ever */
+    for (int i = 0; i < EBB__LEDGER_TABLES && lacks(m, &t, n_in + n_out, false); i++) {
         ebb__table *more = ebb__table_make(m, t.bytes, false);
         if (!more && lacks(m, &t, n_in + n_out, true))
             more = ebb__table_make(m, t.bytes, false);
