@@ -125,7 +125,7 @@ static void over_choose(bytes *b)
 {
     const ebb__apply *a = b->a;
     ebb__value *v = a->is_last ? operand(a, 0) : NULL;
-    bool may = v && ebb__over_may(v, a->call.ctx, b->want[0].bytes, 2, 0);
+    bool may = v && ebb__over_may(v, a->call.ctx, b->want[0].bytes, false);
     b->want[0].over = may ? a->slot[0]->storage : NULL;
 }
 

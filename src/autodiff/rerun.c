@@ -96,34 +96,44 @@ static ebb__value *over_of(const ebb__call *c, const ebb__record *r, const ebb__
     for (int32_t i = 0; first && i < r->n_in; i++) {
         const ebb__layout *l = ebb__record_layout(r, i);
         if (!l || !l->contiguous || l->offset || !ebb__may_go_over(c, i)) continue;
-        if (ebb__over_may(r->in[i], first->ctx, ebb__view_bytes(&c->out[0]), 1, 1))
+        if (ebb__over_may(r->in[i], first->ctx, ebb__view_bytes(&c->out[0]), true))
             return r->in[i];
     }
     return NULL;
 }
 
-/* Room for the outputs, of which the first may have that of `over`, then scratch: after that nothing
- * moves. */
-static ebb_status reserve(ebb__call *c, ebb__value *const *held, size_t scratch,
-                          ebb__value *over)
+static ebb_status outputs_reserve(const ebb__call *c, ebb__value *const *held, int32_t from,
+                                  int32_t n, size_t scratch)
 {
-    int32_t n = c->n_out + c->n_aux, first = over ? 1 : 0;
     size_t need[EBB_KIND_MAX] = {0};
     need[EBB_KIND_SCRATCH] = ebb__round_64(scratch);
-    for (int32_t k = first; k < n; k++)
+    for (int32_t k = from; k < n; k++)
         if (held[k]) need[held[k]->kind] += held[k]->bytes;
-    EBB_TRY(ebb__room_make(c->ctx, need));
-    for (int32_t k = first; k < n; k++) {
-        if (!held[k] || ebb__value_reserve(held[k]) == EBB_OK) continue;
-        outputs_unreserve(held, k);
-        return ebb_error_status();
+    ebb_status status = ebb__room_make(c->ctx, need);
+    for (int32_t k = from; k < n && status == EBB_OK; k++)
+        if (held[k]) status = ebb__value_reserve(held[k]);
+    if (status != EBB_OK) outputs_unreserve(held + from, n - from);
+    return status;
+}
+
+/* Room for the outputs, of which the first may have that of *over, then scratch: after that nothing
+ * moves. *over becomes NULL where what was given up meanwhile needs it. */
+static ebb_status reserve(ebb__call *c, ebb__value *const *held, size_t scratch,
+                          ebb__value **over)
+{
+    int32_t n = c->n_out + c->n_aux;
+    EBB_TRY(outputs_reserve(c, held, *over ? 1 : 0, n, scratch));
+    ebb_status status = EBB_OK;
+    if (scratch) status = ebb__scratch_alloc(&c->scratch, c->ctx, scratch);
+    bool has_scratch = scratch && status == EBB_OK;
+    if (status == EBB_OK && *over && !ebb__over_take(held[0], *over, NULL)) {
+        *over = NULL;
+        status = outputs_reserve(c, held, 0, 1, 0);
     }
-    if (scratch && ebb__scratch_alloc(&c->scratch, c->ctx, scratch) != EBB_OK) {
-        outputs_unreserve(held, n);
-        return ebb_error_status();
-    }
-    if (over) ebb__over_take(held[0], over, NULL);
-    return EBB_OK;
+    if (status == EBB_OK) return EBB_OK;
+    outputs_unreserve(held, n);
+    if (has_scratch) ebb__scratch_free(c->ctx, c->scratch, scratch);
+    return status;
 }
 
 /* It has bytes, or those of the first output, which it gave up for that. */
@@ -209,7 +219,7 @@ static ebb_status compute(ebb__record *r, ebb__call *c, ebb__value *const *held)
     size_t kernel_scratch = ebb__round_64(c->scratch_bytes);
     size_t scratch = kernel_scratch + spare_bytes(c, held);
     ebb__value *over = o ? NULL : over_of(c, r, held[0]);
-    EBB_TRY(reserve(c, held, scratch, over));
+    EBB_TRY(reserve(c, held, scratch, &over));
     pin(c, r, held, (char *)c->scratch + kernel_scratch);
     uint64_t start = now_ns();
     ebb_status status = o ? o->forward(c, backend) : r->op->forward(c);

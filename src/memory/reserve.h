@@ -47,13 +47,13 @@ void ebb__wants_unpin(const ebb__want *want, int32_t n);
 void ebb__wants_drop(ebb_context *ctx, ebb__want *want, int32_t n);
 
 /* ---- over.c: in the place of an operand that nobody reads again --------------------------- */
-/* May a result of so many bytes have the block of `from`: that is locked once, and has `uses`, of
- * which n_deps by dropped values. Called alone. */
-bool ebb__over_may(const ebb__value *from, const ebb_context *ctx, size_t bytes, unsigned uses,
-                   unsigned n_deps);
-/* v, which has none, gets the block of `from`, which is there and has another use. s, not NULL: who
- * holds `from`, and has v from now on, which is resident. NULL: v is about to be made again. */
-void ebb__over_take(ebb__value *v, ebb__value *from, ebb__storage *s);
+/* May a result of so many bytes have the block of `from`, which is locked once: nobody needs that but
+ * its storage or, again, a dropped value that is about to be made again. Called alone. */
+bool ebb__over_may(const ebb__value *from, const ebb_context *ctx, size_t bytes, bool again);
+/* v, which has none, gets the block of `from`, which is there. s, not NULL: who holds `from`, and has
+ * v from now on, which is resident. NULL: v is about to be made again. False, and nothing is done:
+ * somebody has come to need `from` since. */
+bool ebb__over_take(ebb__value *v, ebb__value *from, ebb__storage *s);
 
 /* Refuses (E_BUDGET, with the report) what cannot fit whatever is given up: `need` more bytes by kind,
  * with `missing` bytes of operands that are to be made again. Operands are locked. */

@@ -248,31 +248,47 @@ bool ebb__wants_try(ebb_context *ctx, ebb__want *want, int32_t n)
     return false;
 }
 
+static ebb_status block_make(ebb_context *ctx, ebb__want *w)
+{
+    size_t bytes = ebb__block_bytes(w->bytes);
+    if (!w->is_scratch) w->value->state = EBB__VALUE_RESIDENT;
+    EBB_TRY(ebb__block_alloc(w->is_scratch ? &w->scratch : &w->value->data, ctx, bytes, w->kind,
+                             w->is_scratch ? NULL : ebb__big_of(w->value)));
+    if (w->is_scratch)
+        atomic_fetch_add_explicit(&ctx->memory->scratch_bytes, bytes, memory_order_relaxed);
+    return EBB_OK;
+}
+
+/* Has the block it is to be over; or one of its own, where what was given up for the others needs
+ * the operand. */
+static ebb_status over_make(ebb_context *ctx, ebb__want *w)
+{
+    if (!w->over || ebb__over_take(w->value, w->over->value, w->over)) return EBB_OK;
+    size_t need[EBB_KIND_MAX] = {0};
+    need[w->kind] = ebb__block_bytes(w->bytes);
+    w->over = NULL;
+    EBB_TRY(ebb__room_make(ctx, need));
+    EBB_TRY(block_make(ctx, w));
+    ebb__trace_made(ctx->memory, w->value);
+    return EBB_OK;
+}
+
 ebb_status ebb__wants_make(ebb_context *ctx, ebb__want *want, int32_t n)
 {
-    ebb__memory *m = ctx->memory;
     size_t need[EBB_KIND_MAX] = {0};
     for (int32_t i = 0; i < n; i++)
         if (has_block(&want[i])) need[want[i].kind] += ebb__block_bytes(want[i].bytes);
     if (!structs_make(ctx, want, n)) return ebb__object_refused(sizeof(ebb__big));
     ebb_status status = ebb__room_make(ctx, need);
     int32_t i = 0;
-    for (; i < n && status == EBB_OK; i++) {
-        ebb__want *w = &want[i];
-        size_t bytes = ebb__block_bytes(w->bytes);
-        if (!has_block(w)) continue;
-        if (!w->is_scratch) w->value->state = EBB__VALUE_RESIDENT;
-        status = ebb__block_alloc(w->is_scratch ? &w->scratch : &w->value->data, ctx, bytes,
-                                  w->kind, w->is_scratch ? NULL : ebb__big_of(w->value));
-        if (status != EBB_OK) break;
-        if (w->is_scratch)
-            atomic_fetch_add_explicit(&m->scratch_bytes, bytes, memory_order_relaxed);
+    while (i < n && status == EBB_OK) {
+        if (has_block(&want[i])) status = block_make(ctx, &want[i]);
+        i += status == EBB_OK;
     }
     made_note(ctx, want, i);
-    for (int32_t k = 0; k < n && status == EBB_OK; k++) {
-        if (want[k].over) ebb__over_take(want[k].value, want[k].over->value, want[k].over);
+    for (int32_t k = 0; k < n && status == EBB_OK; k++) status = over_make(ctx, &want[k]);
+    for (int32_t k = 0; k < n && status == EBB_OK; k++)
         if (want[k].value) ebb__value_pin_reserved(want[k].value);
-    }
     if (status == EBB_OK) return EBB_OK;
     structs_free(ctx, want + i, n - i);
     ebb__wants_drop(ctx, want, i);
